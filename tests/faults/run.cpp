@@ -13,7 +13,7 @@
 namespace dogged::faults {
 namespace {
 
-constexpr milliseconds tick{5};
+constexpr milliseconds look_interval{5};
 constexpr milliseconds delay_each_way{150};
 /// Tasks are hanging, waiting for retries and killing workers when the faults are over; on a loaded machine.
 constexpr milliseconds longest_drain{120'000};
@@ -74,7 +74,7 @@ RunResult Run::go(const volatile std::sig_atomic_t& interrupted) {
     go_on_rolling();
     for (Slot& slot : slots_) look_after(slot);
     look_at_database();
-    std::this_thread::sleep_for(tick);
+    std::this_thread::sleep_for(look_interval);
   }
   drain(producer, interrupted);
   if (interrupted != 0) return {};
@@ -98,7 +98,7 @@ void Run::drain(Producer& producer, const volatile std::sig_atomic_t& interrupte
          database_.value("select exists (select from dogged.tasks_live) as value") == "t") {
     for (Slot& slot : slots_) look_after(slot);
     look_at_database();
-    std::this_thread::sleep_for(tick);
+    std::this_thread::sleep_for(look_interval);
   }
 }
 

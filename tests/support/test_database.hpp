@@ -20,6 +20,7 @@
 #include "db/connection.hpp"
 #include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
+#include "support/contains.hpp"
 #include "support/eventually.hpp"
 #include "tasks/definition.hpp"
 
@@ -82,10 +83,6 @@ template <class E, class Work>
     return error;
   }
   throw std::logic_error("an error was expected, and none was thrown");
-}
-
-[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 /// Holds handlers until the test lets them go on. Thread-safe.

@@ -11,12 +11,17 @@
 namespace dogged::test {
 
 inline constexpr Task<nlohmann::json> work{"work"};
+inline constexpr Task<nlohmann::json> other_work{"other"};
 inline const nlohmann::json no_args = nlohmann::json::object();
 
-/// `work`, with a handler that returns at once.
-[[nodiscard]] inline detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+/// A task whose handler returns at once.
+template <class Key>
+[[nodiscard]] detail::RegisteredTask does_nothing(const Key& key, const TaskOptions& options = {}) {
   return registered(
-      work, [](Context&, const nlohmann::json&) {}, options);
+      key, [](Context&, const nlohmann::json&) {}, options);
+}
+[[nodiscard]] inline detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
+  return does_nothing(work, options);
 }
 
 /// So that what a test waits for comes by being woken or not at all.

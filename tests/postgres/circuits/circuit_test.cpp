@@ -13,6 +13,7 @@
 #include "circuits/circuits.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -20,6 +21,7 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
@@ -30,7 +32,6 @@ constexpr Task<nlohmann::json> charge{"card.charge"};
 constexpr Task<nlohmann::json> refund{"card.refund"};
 constexpr Task<nlohmann::json> other{"other"};
 constexpr Task<nlohmann::json> unknown{"unknown"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 TaskOptions of_circuit(const CircuitBreakerSettings& settings, milliseconds retry_after = 1ms) {
   return {.retry = Fixed{.interval = retry_after, .max_retries = 20, .jitter = Jitter::none()},

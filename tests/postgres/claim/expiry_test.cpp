@@ -10,6 +10,7 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -18,15 +19,14 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 /// The worker's upkeep looks at once and then no more: the worker's claims find tasks that expire later.
 runtime::WorkerSettings without_upkeep() { return {.heartbeat = 1h, .lease = 3h, .poll_interval = 1h}; }

@@ -5,17 +5,17 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::contains;
 using test::error_of;
+using test::no_args;
 using test::TestDatabase;
+using test::work;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 /// The error of enqueueing a good task and `bad` together, and two that are alike but for their args; nothing may be
 /// there afterwards.

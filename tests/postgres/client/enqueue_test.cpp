@@ -21,29 +21,25 @@
 #include "sql/retention.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
+using test::does_nothing;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr Task<nlohmann::json, nlohmann::json> echo{"echo"};
-
-detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
-  return registered(
-      work, [](Context&, const nlohmann::json&) {}, options);
-}
 
 detail::RegisteredTask echo_handler() {
   return registered(echo, [](Context&, const nlohmann::json& args) { return args; });
 }
-
-const nlohmann::json no_args = nlohmann::json::object();
 
 }  // namespace
 

@@ -8,11 +8,13 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using test::contains;
 using test::error_of;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
@@ -21,7 +23,6 @@ namespace {
 
 constexpr Task<nlohmann::json> parent{"order.import"};
 constexpr Task<nlohmann::json> child{"mail.send"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 std::string parent_of(TestDatabase& database, TaskId id) {
   return database.value("select coalesce(parent_id::text, 'none') as value from dogged.tasks where id = $1::bigint",

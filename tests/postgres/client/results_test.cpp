@@ -8,6 +8,7 @@
 #include "sql/client.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -15,9 +16,11 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
@@ -27,9 +30,7 @@ struct Sum {
 void to_json(nlohmann::json& json, const Sum& sum) { json = {{"total", sum.total}}; }
 void from_json(const nlohmann::json& json, Sum& sum) { json.at("total").get_to(sum.total); }
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr Task<std::vector<int>, Sum> add{"add"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 detail::RegisteredTask adder() {
   return registered(add, [](Context&, const std::vector<int>& numbers) {

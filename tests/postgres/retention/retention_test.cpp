@@ -16,6 +16,7 @@
 #include "runtime/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 #include "upkeep/chores.hpp"
 
 using namespace dogged;
@@ -24,20 +25,17 @@ using retention::Extent;
 using retention::Step;
 using test::add_worker;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
 using test::eventually;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr int long_ago = 20;  // days; tasks that succeeded are kept for 7, dead letters for 90
-
-detail::RegisteredTask does_nothing() {
-  return registered(work, [](Context&, const nlohmann::json&) {});
-}
 
 void make_day(TestDatabase& database, int days_ago) {
   database.run(

@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 struct Address {
   std::string host;
@@ -28,17 +29,17 @@ using namespace dogged;
 using namespace std::chrono_literals;
 using test::contains;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr Task<nlohmann::json, nlohmann::json> answer{"answer"};
 constexpr Task<Delivery> deliver{"deliver"};
 
-const nlohmann::json no_args = nlohmann::json::object();
 constexpr RetryPolicy two_retries = Fixed{.interval = 10ms, .max_retries = 2};
 
 bool has_ended(TestDatabase& database, TaskId id) {

@@ -3,18 +3,18 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 /// Runs `count` tasks that fail until their retries are spent, and holds every delay against the policy.
 void check_delays(const RetryPolicy& policy, int count) {

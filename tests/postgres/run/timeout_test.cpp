@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 using test::eventually;
 using test::Gate;
 using test::no_args;
+using test::other_work;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
@@ -18,8 +19,6 @@ using test::wait_for_stop_token;
 using test::work;
 
 namespace {
-
-constexpr Task<nlohmann::json> other_work{"other"};
 
 std::string cancel(TestDatabase& database, TaskId id) {
   return database.value("select dogged.cancel($1::bigint) as value", db::Params{}.add(id));

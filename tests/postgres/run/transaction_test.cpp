@@ -11,6 +11,7 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -19,16 +20,16 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
 constexpr Task<nlohmann::json, std::string> pay{"pay"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 /// A connection of a handler's own, on which it writes to the table `ledger`.
 class LedgerWriter {

@@ -13,23 +13,20 @@
 #include "runtime/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
+using test::other_work;
 using test::registered;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
-constexpr Task<nlohmann::json> other_work{"other"};
 constexpr Task<nlohmann::json> third{"third"};
-
-template <class Key>
-detail::RegisteredTask does_nothing(const Key& key) {
-  return registered(key, [](Context&, const nlohmann::json&) {});
-}
 
 ConnectionError refusal_of(const std::string& url) {
   return error_of<ConnectionError>([&] { (void)Client{url}; });

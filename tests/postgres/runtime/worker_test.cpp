@@ -6,21 +6,22 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::eventually;
 using test::Gate;
+using test::no_args;
+using test::other_work;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 
 namespace {
 
 constexpr Task<nlohmann::json, nlohmann::json> echo{"echo"};
-constexpr Task<nlohmann::json> work{"work"};
-constexpr Task<nlohmann::json> other_work{"other"};
-const nlohmann::json no_args = nlohmann::json::object();
 
 std::string row_of(TestDatabase& database, TaskId id) {
   return database.value("select t::text as value from dogged.tasks_live t where id = $1::bigint", db::Params{}.add(id));

@@ -9,6 +9,7 @@
 #include "sql/retention.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -18,11 +19,10 @@ using test::eventually;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
 
 detail::RegisteredTask fails_if_told() {
   return registered(work, [](Context&, const nlohmann::json& args) {

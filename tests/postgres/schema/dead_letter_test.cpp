@@ -6,6 +6,7 @@
 #include "report/completion.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -14,10 +15,9 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::TestDatabase;
+using test::work;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
 
 std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;

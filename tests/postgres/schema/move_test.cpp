@@ -8,27 +8,23 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::add_worker;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-detail::RegisteredTask does_nothing(const TaskOptions& options = {}) {
-  return registered(
-      work, [](Context&, const nlohmann::json&) {}, options);
-}
 
 std::string move(TestDatabase& database, TaskId id, const std::string& queue) {
   return database.value("select result as value from dogged.move_tasks(array[$1::bigint], $2)",

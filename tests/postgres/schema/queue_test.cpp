@@ -10,13 +10,16 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
 using test::eventually;
 using test::Gate;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
@@ -26,15 +29,12 @@ namespace {
 
 constexpr Task<nlohmann::json> mail{"mail.send"};
 constexpr Task<nlohmann::json> other{"other"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-detail::RegisteredTask does_nothing(const Task<nlohmann::json>& task, const char* queue) {
-  return registered(task, [](Context&, const nlohmann::json&) {}, {.queue = queue});
-}
 
 /// Serves two queues, so that a task of one shows how far the worker is with the other. Only a notification makes it
 /// look.
-std::vector<detail::RegisteredTask> two_queues() { return {does_nothing(mail, "mail"), does_nothing(other, "other")}; }
+std::vector<detail::RegisteredTask> two_queues() {
+  return {does_nothing(mail, {.queue = "mail"}), does_nothing(other, {.queue = "other"})};
+}
 
 std::string set_queue(TestDatabase& database, const std::string& name, const std::string& settings) {
   return database.value("select dogged.set_queue($1, $2::jsonb) as value", db::Params{}.add(name).add(settings));
@@ -96,7 +96,7 @@ TEST_CASE("attempts that run when their queue is paused go on to their end") {
   Gate gate;
   RunningWorker worker{database,
                        {registered(mail, [&](Context&, const nlohmann::json&) { gate.wait(); }, {.queue = "mail"}),
-                        does_nothing(other, "other")},
+                        does_nothing(other, {.queue = "other"})},
                        {.poll_interval = 10min}};
   const TaskId running = database.client().enqueue(mail, no_args);
   REQUIRE(eventually([&] { return gate.arrived() == 1; }));
@@ -174,7 +174,7 @@ TEST_CASE("a sleeping worker finds that a queue goes on when the poll interval i
 
 TEST_CASE("a worker whose queues are all paused asks for no notification when something is enqueued") {
   TestDatabase database;
-  RunningWorker worker{database, {does_nothing(mail, "mail")}, {.poll_interval = 10min}};
+  RunningWorker worker{database, {does_nothing(mail, {.queue = "mail"})}, {.poll_interval = 10min}};
   REQUIRE(test::worker_is_asleep(database, worker.id()));
   database.run("select dogged.pause_queue('mail')");
   CHECK(eventually([&] { return database.value("select asleep as value from dogged.workers") == "f"; }));
@@ -239,7 +239,7 @@ TEST_CASE("the smallest and the largest retry budget that can be set are budgets
   for (const char* settings : {R"({"retry_budget": 0.001, "min_retries_per_second": 0.1})",
                                R"({"retry_budget": 1, "min_retries_per_second": 1000000})"}) {
     REQUIRE(set_queue(database, "default", settings) == "t");
-    RunningWorker worker{database, {does_nothing(mail, "default")}, {.poll_interval = 10min}};
+    RunningWorker worker{database, {does_nothing(mail, {.queue = "default"})}, {.poll_interval = 10min}};
     const TaskId id = database.client().enqueue(mail, no_args);
     CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   }
@@ -264,7 +264,7 @@ TEST_CASE("a worker runs as many tasks at once as is set for their queue, and fo
   make_queue(database, "other");
   Gate gate;
   std::atomic<int> now{0}, most{0};
-  const auto work = [&](Context&, const nlohmann::json& args) {
+  const auto count_at_once = [&](Context&, const nlohmann::json& args) {
     if (args.contains("waits")) return gate.wait();
     const int at_once = ++now;
     most = std::max(most.load(), at_once);
@@ -272,7 +272,7 @@ TEST_CASE("a worker runs as many tasks at once as is set for their queue, and fo
     --now;
   };
   RunningWorker worker{database,
-                       {registered(mail, work, {.queue = "mail"}), does_nothing(other, "other")},
+                       {registered(mail, count_at_once, {.queue = "mail"}), does_nothing(other, {.queue = "other"})},
                        {.queues = {{"mail", 1}, {"other", 1}}, .poll_interval = 10min}};
   Client client = database.client();
   client.enqueue_many(mail, std::vector<nlohmann::json>(4, {{"waits", true}}));
@@ -303,7 +303,7 @@ TEST_CASE("a queue that is full takes no more until a task has ended") {
   CHECK(error.sqlstate() == "53400");
   CHECK(contains(error.hint(), "wait_for_room"));
   {
-    RunningWorker worker{database, {does_nothing(mail, "default")}};
+    RunningWorker worker{database, {does_nothing(mail, {.queue = "default"})}};
     CHECK(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "1"; }));
   }
   client.enqueue_many(mail, std::vector<nlohmann::json>(2, no_args));
@@ -412,7 +412,7 @@ TEST_CASE("enqueue waits for room in a full queue if it is told to") {
   TaskId second = 0;
   {
     std::thread producer{[&] { second = database.client().enqueue(mail, no_args, {.wait_for_room = 30s}); }};
-    RunningWorker worker{database, {does_nothing(mail, "default")}};
+    RunningWorker worker{database, {does_nothing(mail, {.queue = "default"})}};
     producer.join();
     CHECK(eventually([&] { return database.status_of(second) == "succeeded"; }));
   }

@@ -6,28 +6,24 @@
 #include "claim/statements.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using test::add_worker;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
 using test::eventually;
+using test::no_args;
+using test::no_polling;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::work;
 using test::worker_is_asleep;
 
 namespace {
-
-constexpr Task<nlohmann::json> work{"work"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-detail::RegisteredTask does_nothing() {
-  return registered(work, [](Context&, const nlohmann::json&) {});
-}
-
-runtime::WorkerSettings no_polling() { return {.poll_interval = 10min}; }
 
 /// `when` is SQL: now() + interval '1 hour'.
 TaskId enqueue(TestDatabase& database, const std::string& when = "now()") {

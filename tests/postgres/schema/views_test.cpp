@@ -15,7 +15,7 @@ using test::TestDatabase;
 
 namespace {
 
-constexpr Task<nlohmann::json, nlohmann::json> work{"work"};
+constexpr Task<nlohmann::json, nlohmann::json> answering{"work"};
 
 TaskId enqueue(TestDatabase& database, const std::string& options = "") {
   return database.run("select dogged.enqueue('work'" + options + ") as id").one().number("id");
@@ -100,7 +100,7 @@ TEST_CASE("task_overview says how a running task stands with its worker") {
 
 TEST_CASE("task_overview has a row for every task, and says how those that ended did") {
   TestDatabase database;
-  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json& args) -> nlohmann::json {
+  RunningWorker worker{database, {registered(answering, [](Context&, const nlohmann::json& args) -> nlohmann::json {
                          if (args.contains("code")) throw TaskError{args["code"].get<std::string>(), "no"};
                          return "done";
                        })}};
@@ -121,7 +121,7 @@ TEST_CASE("task_overview has a row for every task, and says how those that ended
 
 TEST_CASE("views show args and results without what their definition hides") {
   TestDatabase database;
-  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json& args) -> nlohmann::json {
+  RunningWorker worker{database, {registered(answering, [](Context&, const nlohmann::json& args) -> nlohmann::json {
                          if (args.contains("fail")) throw TaskError{"HTTP_404", "no"};
                          return {{"token", "secret"}, {"n", 1}};
                        })}};
@@ -145,7 +145,7 @@ TEST_CASE("dead_letters shows the details of the last error, and how and where t
   TestDatabase database;
   RunningWorker worker{
       database,
-      {registered(work,
+      {registered(answering,
                   [](Context& context, const nlohmann::json&) -> nlohmann::json {
                     throw TaskError{"HTTP_503", "busy"}.details({{"attempt", context.attempt()}});
                   },
@@ -163,7 +163,7 @@ TEST_CASE("task_timeline shows the attempts that ended, with what they waited, a
   Gate gate;
   RunningWorker worker{
       database,
-      {registered(work,
+      {registered(answering,
                   [&](Context& context, const nlohmann::json&) -> nlohmann::json {
                     if (context.attempt() == 1) throw TaskError{"HTTP_503", "busy"};
                     gate.wait();
@@ -194,7 +194,7 @@ TEST_CASE("task_timeline shows the attempts that ended, with what they waited, a
 TEST_CASE("task_timeline counts what an attempt waited from what its task was replayed or rescheduled to") {
   TestDatabase database;
   RunningWorker worker{database,
-                       {registered(work,
+                       {registered(answering,
                                    [](Context&, const nlohmann::json&) -> nlohmann::json {
                                      throw TaskError{"HTTP_503", "busy"};
                                    },
@@ -229,18 +229,20 @@ TEST_CASE("task_timeline counts what an attempt waited from what its task was re
 
 TEST_CASE("worker_stats tells live workers from those that are stopping, lapsed, lost and stopped") {
   TestDatabase database;
-  for (int i = 0; i < 5; ++i) add_able_worker(database);
+  for (int i = 0; i < 7; ++i) add_able_worker(database);
   enqueue(database);
   claim(database, database.run("select min(id) as id from dogged.workers").one().number("id"));
   database.run(
       "update dogged.workers w "
-      "   set lease_until = case when number between 2 and 4 then now() - interval '1 minute' else lease_until end, "
-      "       lease_ended_at = case when number = 3 then now() end, stopped_at = case when number = 4 then now() end, "
+      "   set lease_until = case when number in (2, 3, 4, 6) then now() - interval '1 minute' else lease_until end, "
+      "       lease_ended_at = case when number in (3, 7) then now() end, stopped_at = case when number = 4 then now() "
+      "end, "
       "       stop_began_at = case when number >= 4 then now() end "
       "  from (select id, row_number() over (order by id) as number from dogged.workers) n where n.id = w.id");
   CHECK(database.value(
             "select string_agg(concat_ws(' ', state, running, lease_left > interval '0'), ', ' order by id) as "
-            "value from dogged.worker_stats") == "live 1 t, lapsed 0 f, lost 0, stopped 0, stopping 0 t");
+            "value from dogged.worker_stats") ==
+        "live 1 t, lapsed 0 f, lost 0, stopped 0, stopping 0 t, lapsed 0 f, lost 0");
   database.run("update dogged.workers set stopped_at = now() - interval '2 days' where stopped_at is not null");
-  CHECK(database.value("select count(*) as value from dogged.worker_stats") == "4");
+  CHECK(database.value("select count(*) as value from dogged.worker_stats") == "6");
 }

@@ -11,11 +11,14 @@
 
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
+#include "support/usual_task.hpp"
 
 using namespace dogged;
 using test::contains;
+using test::does_nothing;
 using test::error_of;
 using test::eventually;
+using test::no_args;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
@@ -24,13 +27,6 @@ namespace {
 
 constexpr Task<nlohmann::json> charge{"card.charge", {.queue = "payments"}};
 constexpr Task<nlohmann::json> mail{"mail.send"};
-const nlohmann::json no_args = nlohmann::json::object();
-
-template <class Key>
-detail::RegisteredTask does_nothing(const Key& key, const TaskOptions& options = {}) {
-  return registered(
-      key, [](Context&, const nlohmann::json&) {}, options);
-}
 
 /// A logger that keeps its lines.
 class KeptLog {

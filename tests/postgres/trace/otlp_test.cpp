@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/exposition.hpp"
 #include "support/otlp_receiver.hpp"
+#include "support/producer_trace.hpp"
 #include "support/served_worker.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -24,14 +25,13 @@ using test::eventually;
 using test::hex;
 using test::no_args;
 using test::OtlpReceiver;
+using test::producer;
 using test::ServedWorker;
 using test::TestDatabase;
+using test::trace_id;
 using test::work;
 
 namespace {
-
-const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
-const std::string producer = "00-" + trace_id + "-00f067aa0ba902b7-01";
 
 /// A worker that exports each span at once; `more` variables count over these.
 WorkerOptions exporting_to(const std::string& endpoint, std::map<std::string, std::string> more = {}) {

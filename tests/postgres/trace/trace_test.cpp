@@ -13,6 +13,7 @@
 #include <dogged/transaction.hpp>
 
 #include "support/catch.hpp"
+#include "support/producer_trace.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 
@@ -22,15 +23,15 @@ using test::contains;
 using test::error_of;
 using test::eventually;
 using test::no_args;
+using test::producer;
 using test::registered;
 using test::RunningWorker;
 using test::TestDatabase;
+using test::trace_id;
 using test::work;
 
 namespace {
 
-const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
-const std::string producer = "00-" + trace_id + "-00f067aa0ba902b7-01";
 constexpr Task<nlohmann::json> child_work{"child"};
 constexpr Task<nlohmann::json> send_mail{"mail.send"};
 

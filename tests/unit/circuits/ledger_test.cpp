@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -13,10 +14,10 @@ using circuit::SharedCircuit;
 using detail::CircuitEvent;
 using Kept = CircuitLedger::Kept;
 using Kind = CircuitEvent::Kind;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr CircuitBreakerSettings settings{.failure_threshold = 3, .recovery_timeout = 10s, .success_threshold = 2};
 
 /// As the database gave it, 1 s after its state began.

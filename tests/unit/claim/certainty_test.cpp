@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Ask = Certainty::Ask;
 using State = Certainty::State;
+using dogged::test::start;
 
-namespace {
-constexpr TimePoint start{1h};
-}
+namespace {}
 
 TEST_CASE("after a lost answer a new session begins, what is unknown is given back, and only then is the worker sure") {
   Certainty certainty;

@@ -4,13 +4,13 @@
 #include <chrono>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
+using dogged::test::start;
 
-namespace {
-constexpr TimePoint start{1h};
-}
+namespace {}
 
 TEST_CASE("claims are summed up once a second, and never while nothing was claimed since the last sum") {
   ClaimsSum sum;

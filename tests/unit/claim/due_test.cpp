@@ -5,15 +5,16 @@
 #include <optional>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Ask = DueTime::Ask;
 using State = DueTime::State;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds again = 1s;
 
 DueTime in_state(State state) {

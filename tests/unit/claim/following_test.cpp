@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
+using dogged::test::start;
 
 namespace {
-
-constexpr TimePoint start{1h};
 
 /// What has happened so far, kept apart from the core.
 struct World {

@@ -5,15 +5,16 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::runtime;
 using Step = LastRelease::Step;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr TimePoint until = start + 5s;
 constexpr TaskId task = 1;
 constexpr TaskId unknown = 2;  // of a claim whose answer was lost

@@ -13,15 +13,16 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Action = ClaimPlan::Action;
 using Step = ClaimPlan::Step;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds poll_interval = 10s;
 
 /// A database with one task, which one transaction enqueues, as far as the claimer sees it.

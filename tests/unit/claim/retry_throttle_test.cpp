@@ -5,17 +5,15 @@
 #include <random>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using runtime::RetryThrottle;
 using TimePoint = RetryThrottle::time_point;
+using dogged::test::start;
 
-namespace {
-
-const TimePoint start{std::chrono::hours{1}};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a retry within the budget begins at once") {
   RetryThrottle throttle{{.share = 0.2, .min_retries_per_second = 10}};

@@ -7,15 +7,13 @@
 #include <rapidcheck.h>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
+using dogged::test::start;
 
-namespace {
-
-constexpr TimePoint start{1h};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("nothing is asked while nothing was claimed, and once a second while tasks are") {
   Settling settling{start};

@@ -4,16 +4,17 @@
 #include <chrono>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Ask = Sleep::Ask;
 using Look = Sleep::Look;
 using State = Sleep::State;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds poll_interval = 10s;
 
 /// A sleeper that has set its flag while transactions from `oldest` on were open.

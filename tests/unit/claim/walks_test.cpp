@@ -15,14 +15,14 @@
 #include "claim/queues.hpp"
 #include "claim/sleep.hpp"
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using dogged::TaskId;
+using dogged::test::start;
 
 namespace {
-
-constexpr TimePoint start{1h};
 
 /// Goes through all sequences of up to `length` events from `world`. A world has event(number), which is false if the
 /// event cannot happen, and check(). Gives how many sequences there were.

@@ -8,9 +8,11 @@
 #include <dogged/error.hpp>
 
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 
 using dogged::InvalidInput;
 using dogged::cli::ArgsPatch;
+using dogged::test::contains;
 using nlohmann::json;
 
 namespace {
@@ -37,8 +39,6 @@ std::string why_it_does_not_apply(const std::string& patch, const std::string& d
   }
   return {};
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string nested(int levels) {
   const auto count = static_cast<std::size_t>(levels);

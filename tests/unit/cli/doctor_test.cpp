@@ -3,11 +3,13 @@
 
 #include "cli/doctor/judges.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::cli;
 using namespace dogged::cli::doctor;
+using dogged::test::contains;
 
 namespace {
 
@@ -16,8 +18,6 @@ Level worst(const Findings& findings) {
   for (const Finding& finding : findings) level = std::max(level, finding.level);
   return level;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 SnapshotFacts session(microseconds held, std::int64_t transactions = 1) {
   return {.kind = "session",
@@ -36,6 +36,7 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
       judge_tables({{"tasks_live", 0, 10'000'000, 1 << 30, false, false}}, "dogged"),
       judge_snapshots({session(2h)}),
       judge_workers({{.id = 1, .name = "a", .version = "1", .held_tasks = 1, .lapsed = 2h}}),
+      judge_workers({{.id = 1, .name = "a", .version = "1", .holds_lease = true, .abandoned_threads = 1}}),
       judge_versions({{.id = 1, .name = "a", .version = "1", .is_live = true}}, "2"),
       judge_waiting({{.queue = "q", .name = "n", .due = 1}}),
       judge_overdue(
@@ -175,6 +176,38 @@ TEST_CASE("tasks of a queue without a worker are one finding, whatever their nam
   REQUIRE(findings.size() == 2);
   CHECK(contains(findings[0].seen, "1 task named c in queue web"));
   CHECK(contains(findings[1].seen, "5 tasks in queue mail waited for up to 9"));
+}
+
+TEST_CASE("tasks that no live worker can run are critical once a deploy had time to restart a worker") {
+  const auto level = [](WaitingFacts facts, microseconds oldest) {
+    facts.oldest = oldest;
+    return worst(judge_waiting({facts}));
+  };
+  const WaitingFacts cases[] = {{.queue = "mail", .name = "a", .due = 1},
+                                {.queue = "mail", .name = "a", .due = 1, .is_declared = false},
+                                {.queue = "mail", .name = "a", .due = 1, .is_queue_served = true},
+                                {.queue = "mail",
+                                 .name = "a",
+                                 .due = 1,
+                                 .is_queue_served = true,
+                                 .is_name_known = true,
+                                 .args_version = 2,
+                                 .known_args_version = 1}};
+  for (const WaitingFacts& facts : cases) {
+    CHECK(level(facts, 30s - 1us) == Level::warning);
+    CHECK(level(facts, 30s) == Level::critical);
+  }
+}
+
+TEST_CASE("a name that no worker has ever declared is a finding of its own, with the near name") {
+  const Findings findings = judge_waiting(
+      {{.queue = "mail", .name = "send", .due = 2},
+       {.queue = "mail", .name = "sedn", .due = 1, .is_declared = false, .near = " (did you mean \"send\"?)"}});
+  REQUIRE(findings.size() == 2);
+  CHECK(contains(findings[0].seen, "1 task named sedn in queue mail"));
+  CHECK(contains(findings[0].seen, "no worker has ever declared the name (did you mean \"send\"?)"));
+  CHECK(contains(findings[0].fix, "--name sedn -o ndjson | jq .id | dogged tasks cancel -"));
+  CHECK(contains(findings[1].seen, "2 tasks in queue mail"));
 }
 
 TEST_CASE("a paused queue is a warning while due tasks wait in it, and its workers are not to blame") {

@@ -2,15 +2,15 @@
 #include "cli/render/lineage.hpp"
 
 #include "support/catch.hpp"
+#include "support/styles.hpp"
 
 using namespace dogged;
 using namespace dogged::cli;
+using dogged::test::ascii;
+using dogged::test::plain;
 using lifecycle::Status;
 
 namespace {
-
-const Style plain{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
-const Style ascii{.width = 80, .unicode = false, .color = false, .zone = Zone::utc};
 
 Relative relative(std::int64_t id, const char* name, Status status, std::int64_t parent = 0,
                   std::int64_t children = 0) {

@@ -6,26 +6,23 @@
 
 #include "support/captured_errors.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/styles.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::cli;
+using dogged::test::ascii;
 using dogged::test::CapturedErrors;
+using dogged::test::contains;
+using dogged::test::plain;
 
-namespace {
-
-const Style ascii{.width = 80, .unicode = false, .color = false, .zone = Zone::utc};
-
-const Style unicode{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("a bar is filled as far as the work is done") {
   CHECK(progress_text("purged", 0, 8, 0ms, ascii) == "purged 0 of 8  ........................  0 %");
   CHECK(progress_text("purged", 2, 8, 0ms, ascii) == "purged 2 of 8  ######..................  25 %");
   CHECK(progress_text("purged", 8, 8, 9s, ascii) == "purged 8 of 8  ########################  100 %");
-  CHECK(contains(progress_text("purged", 8, 8, 0ms, unicode), "█"));
+  CHECK(contains(progress_text("purged", 8, 8, 0ms, plain), "█"));
 }
 
 TEST_CASE("a bar of nothing, or of more than was expected, is drawn within its width") {

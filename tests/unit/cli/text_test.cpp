@@ -13,16 +13,16 @@
 #include "cli/render/moment.hpp"
 #include "cli/render/table.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/styles.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::cli;
+using dogged::test::contains;
+using dogged::test::plain;
 
 namespace {
-
-const Style plain{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string message_of(const std::string& line) {
   try {

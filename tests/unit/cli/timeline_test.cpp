@@ -7,17 +7,20 @@
 #include "cli/render/story.hpp"
 #include "cli/render/text.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/styles.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::cli;
+using dogged::test::contains;
+using dogged::test::plain;
 using lifecycle::Outcome;
 using lifecycle::Status;
 
 namespace {
 
 const Time noon = time_from_iso8601("2026-11-21T12:00:00Z");
-const Style plain{.width = 80, .unicode = true, .color = false, .zone = Zone::utc};
 const Style wide{.width = 200, .unicode = true, .color = false, .zone = Zone::utc};
 
 /// A task that was enqueued at noon, and what happened to it.
@@ -106,8 +109,6 @@ std::size_t count(const std::string& line, const std::string& glyph) {
   for (auto at = line.find(glyph); at != std::string::npos; at = line.find(glyph, at + glyph.size())) ++found;
   return found;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
+using dogged::test::start;
 
 namespace {
-
-constexpr TimePoint start{1h};
 
 /// `1/2 0.5 half`: task, attempt, fraction and message of each.
 std::string text_of(const std::vector<ReportedProgress>& reports) {

@@ -7,15 +7,16 @@
 #include <utility>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Step = KeeperPlan::Step;
 using State = KeeperPlan::State;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds heartbeat{1000};
 constexpr milliseconds poll_interval{2500};
 constexpr milliseconds progress_interval{1000};
@@ -195,9 +196,8 @@ int walk(const World& world, int depth) {
 }  // namespace
 
 TEST_CASE(
-    "in all sequences of events, a keeper renews in time, says at once that its worker stops, hears of each "
-    "cancellation "
-    "or looks for it, and writes progress in time") {
+    "in all sequences of events, a keeper renews in time, says at once that its worker stops, learns of cancellations, "
+    "and writes progress in time") {
   for (const bool listens : {true, false}) {
     CAPTURE(listens);
     CHECK(walk(World{listens}, 6) > 20'000);

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
 using runtime::Lease;
+using test::start;
 
 TEST_CASE("a lease is renewed steadily while no gap is longer than half of it, and again after the next renewal") {
-  const runtime::SteadyClock::time_point start{1h};
   Lease lease{1, 20s, start};
   CHECK(lease.is_renewed_steadily(start, 5s));
   CHECK(lease.is_renewed_steadily(start + 10s, 5s));
@@ -27,7 +28,6 @@ TEST_CASE("a lease is renewed steadily while no gap is longer than half of it, a
 }
 
 TEST_CASE("a lease is not renewed steadily after three heartbeats without a renewal, however long it is") {
-  const runtime::SteadyClock::time_point start{1h};
   const Lease lease{1, 1h, start};
   CHECK(lease.is_renewed_steadily(start + 15s, 5s));
   CHECK_FALSE(lease.is_renewed_steadily(start + 16s, 5s));
@@ -83,23 +83,22 @@ struct Expected {
 }  // namespace
 
 TEST_CASE("a lease lapses by time alone, is never held again once it has ended, and counts from when it was asked") {
-  const runtime::SteadyClock::time_point start{1h};
   const std::vector<Event> events{{Event::What::renewed, 0s},
                                   {Event::What::renewed, 3s},
                                   {Event::What::renewed, 12s},
                                   {Event::What::ended},
                                   {Event::What::looked}};
   const std::vector<std::chrono::seconds> steps{0s, 4s, 10s, 11s};
-  struct Step {
+  struct Walked {
     Event event;
     std::chrono::seconds after;
   };
   std::size_t walks = 0;
-  const std::function<void(std::vector<Step>&)> walk = [&](std::vector<Step>& path) {
+  const std::function<void(std::vector<Walked>&)> walk = [&](std::vector<Walked>& path) {
     Lease lease{1, 10s, start};
     Expected expected;
     std::chrono::seconds now{0};
-    for (const Step& step : path) {
+    for (const Walked& step : path) {
       now += step.after;
       bool said = false;
       switch (step.event.what) {
@@ -128,7 +127,7 @@ TEST_CASE("a lease lapses by time alone, is never held again once it has ended, 
       }
     }
   };
-  std::vector<Step> path;
+  std::vector<Walked> path;
   walk(path);
   CHECK(walks == 1 + 20 + 400 + 8000 + 160000);
 }

@@ -31,7 +31,7 @@ runtime::WorkerSettings taken(const std::vector<std::string>& arguments) {
 }
 
 /// The program's message before it ends with exit code 2.
-std::string refusal(const std::vector<std::string>& arguments) {
+std::string refusal_of(const std::vector<std::string>& arguments) {
   const CapturedErrors errors;
   CommandLine line;
   try {
@@ -72,7 +72,7 @@ TEST_CASE("each option of a worker takes the ends of its range, and refuses what
     static_cast<void>(taken(arguments));
   }
   for (const std::string& value : range.refused) {
-    const std::string message = refusal({range.option + "=" + value});
+    const std::string message = refusal_of({range.option + "=" + value});
     CAPTURE(message);
     CHECK(has(message, range.option + " is " + value + "; " + range.said));
   }
@@ -81,7 +81,7 @@ TEST_CASE("each option of a worker takes the ends of its range, and refuses what
 TEST_CASE("a text that is no duration is refused by an option of a worker with its range") {
   for (const std::string option : {"--heartbeat", "--lease", "--grace", "--stop-grace", "--poll-interval"}) {
     for (const std::string value : {"5", "1.5", "5 s", "soon", "1e3s"}) {
-      const std::string message = refusal({option + "=" + value});
+      const std::string message = refusal_of({option + "=" + value});
       CAPTURE(option, value, message);
       CHECK(has(message, option + ": \"" + value + "\" is not a duration"));
       CHECK(has(message, option == "--heartbeat"       ? "10ms to 20m"
@@ -93,15 +93,15 @@ TEST_CASE("a text that is no duration is refused by an option of a worker with i
 }
 
 TEST_CASE("a duration that is negative, or longer than any, is refused by an option of a worker as just that") {
-  CHECK(has(refusal({"--grace=-1s"}), "--grace: \"-1s\" is negative; write a duration up to 24h"));
-  CHECK(has(refusal({"--heartbeat=-1s"}), "--heartbeat: \"-1s\" is negative; write a duration up to 20m"));
-  CHECK(has(refusal({"--lease=99999999999999999999h"}),
+  CHECK(has(refusal_of({"--grace=-1s"}), "--grace: \"-1s\" is negative; write a duration up to 24h"));
+  CHECK(has(refusal_of({"--heartbeat=-1s"}), "--heartbeat: \"-1s\" is negative; write a duration up to 20m"));
+  CHECK(has(refusal_of({"--lease=99999999999999999999h"}),
             "--lease: \"99999999999999999999h\" is too long; write a duration up to 1h"));
 }
 
 TEST_CASE("a number of threads that is none, or too large for any number, is refused by its option") {
   for (const std::string value : {"99999999999999999999", "two", "1.5"}) {
-    const std::string message = refusal({"--max-abandoned-threads=" + value});
+    const std::string message = refusal_of({"--max-abandoned-threads=" + value});
     CAPTURE(value, message);
     CHECK(has(message, "--max-abandoned-threads"));
     CHECK(has(message, value));
@@ -109,14 +109,14 @@ TEST_CASE("a number of threads that is none, or too large for any number, is ref
 }
 
 TEST_CASE("a misspelt option of a worker is refused with the option that was meant") {
-  const std::string message = refusal({"--databse-url=postgresql://app:t0psecret@h/x"});
+  const std::string message = refusal_of({"--databse-url=postgresql://app:t0psecret@h/x"});
   INFO(message);
   CHECK(has(message, "a worker has no option --databse-url (did you mean \"--database-url\"?)"));
   CHECK_FALSE(has(message, "t0psecret"));
 }
 
 TEST_CASE("an empty database URL is refused, not taken for the default of libpq") {
-  const std::string message = refusal({"--database-url", ""});
+  const std::string message = refusal_of({"--database-url", ""});
   INFO(message);
   CHECK(has(message, "--database-url"));
   CHECK(has(message, "empty"));
@@ -125,17 +125,17 @@ TEST_CASE("an empty database URL is refused, not taken for the default of libpq"
 TEST_CASE("a concurrency is 1 to 1000") {
   CHECK(taken({"--queues=a:1,b:1000"}).queues == std::map<std::string, int>{{"a", 1}, {"b", 1000}});
   for (const std::string value : {"0", "-1", "1001", "99999999999", "", "+5", "5.0", "many"}) {
-    const std::string message = refusal({"--queues=a:" + value});
+    const std::string message = refusal_of({"--queues=a:" + value});
     CAPTURE(value, message);
     CHECK(has(message, "--queues: the concurrency of a is \"" + value + "\"; it must be 1 to 1000"));
   }
-  CHECK(has(refusal({"--queues=a"}), "is not a queue's name and its concurrency"));
-  CHECK(has(refusal({"--queues=a:1,a:2"}), "--queues names a twice"));
+  CHECK(has(refusal_of({"--queues=a"}), "is not a queue's name and its concurrency"));
+  CHECK(has(refusal_of({"--queues=a:1,a:2"}), "--queues names a twice"));
 }
 
 TEST_CASE("a database URL in place of queues shows no part of its password") {
   for (const char* url : {"u:t0psecret-w0rd@h/x", "postgresql:/u:t0psecret-w0rd@h"}) {
-    const std::string message = refusal({"--queues", url});
+    const std::string message = refusal_of({"--queues", url});
     CAPTURE(message);
     CHECK(has(message, "--queues"));
     CHECK_FALSE(has(message, "t0psecret"));
@@ -144,7 +144,7 @@ TEST_CASE("a database URL in place of queues shows no part of its password") {
 }
 
 TEST_CASE("a lease that does not last three heartbeats is refused with both, and with what would do") {
-  const std::string message = refusal({"--lease=10s", "--heartbeat=4s"});
+  const std::string message = refusal_of({"--lease=10s", "--heartbeat=4s"});
   CHECK(has(message, "the lease is 10s and the heartbeat 4s"));
   CHECK(has(message, "(12s)"));
   CHECK(taken({"--lease=12s", "--heartbeat=4s"}).lease == 12s);
@@ -159,7 +159,7 @@ TEST_CASE("a worker that only polls looks each second, unless it is told otherwi
 TEST_CASE("a worker's name is one line") {
   CHECK(taken({"--name=mail 1 (Köln)"}).name == "mail 1 (Köln)");
   for (const std::string name : {"a\nb", "a\x1b[2J", "a\u202eb", "a\xff"}) {
-    const std::string message = refusal({"--name=" + name});
+    const std::string message = refusal_of({"--name=" + name});
     INFO(message);
     CHECK(has(message, "--name"));
     CHECK_FALSE(has(message, name));
@@ -206,7 +206,7 @@ TEST_CASE("metrics have dogged's names unless --metrics-names says otel or both"
   CHECK(names({"--metrics-names", "dogged"}) == MetricNames::dogged);
   CHECK(names({"--metrics-names", "otel"}) == MetricNames::otel);
   CHECK(names({"--metrics-names=both"}) == MetricNames::both);
-  const std::string said = refusal({"--metrics-names", "prometheus"});
+  const std::string said = refusal_of({"--metrics-names", "prometheus"});
   for (const char* part : {"--metrics-names", "prometheus", "dogged", "otel", "both"}) CHECK(has(said, part));
 }
 

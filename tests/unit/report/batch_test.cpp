@@ -12,16 +12,17 @@
 #include <rapidcheck.h>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::runtime;
 using State = ReportBatch::State;
 using Remedy = ReportBatch::Remedy;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr std::int64_t own_id = 7;
 
 Report success(TaskId id) {

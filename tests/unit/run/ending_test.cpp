@@ -5,16 +5,17 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 #include "tasks/definition.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
 using namespace dogged::runtime;
+using dogged::test::start;
 using lifecycle::Outcome;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr StopReason all_reasons[] = {StopReason::none, StopReason::timeout, StopReason::cancelled,
                                       StopReason::shutdown, StopReason::lease_lost};
 

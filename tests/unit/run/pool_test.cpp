@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 #include "tasks/definition.hpp"
 
 using namespace std::chrono_literals;
@@ -15,10 +16,10 @@ using namespace dogged;
 using namespace dogged::runtime;
 using Next = Pool::Next;
 using SlotState = Pool::SlotState;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds grace{5s};
 constexpr milliseconds timeout{10s};
 

@@ -17,12 +17,12 @@ using lifecycle::Status;
 
 namespace {
 
-constexpr Task<nlohmann::json> work{"work"};
+constexpr Task<nlohmann::json> snoozing{"work"};
 
 /// The report of an attempt that snoozes for ten minutes, of a task that has snoozed `before`.
 runtime::Report snoozed(int before, const TaskOptions& options, const runtime::StopSignal& stop = {}) {
   const auto handler = [](Context&, const nlohmann::json&) { throw Snooze{10min, "not ready"}; };
-  const runtime::Definitions definitions = runtime::make_definitions(Tasks{}.add(handler, work, options).all());
+  const runtime::Definitions definitions = runtime::make_definitions(Tasks{}.add(handler, snoozing, options).all());
   runtime::ClaimedTask task;
   task.id = 7;
   task.attempt = 4;

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Step = Shutdown::Step;
+using dogged::test::start;
 
 namespace {
-
-constexpr TimePoint start{1h};
 
 /// The steps of a shutdown in which `fails` says which of them fail.
 std::vector<Step> steps(const std::function<bool(Step)>& fails) {

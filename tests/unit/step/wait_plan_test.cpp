@@ -6,15 +6,15 @@
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Answer = WaitPlan::Answer;
 using Step = WaitPlan::Step;
+using dogged::test::start;
 
 namespace {
-
-constexpr TimePoint start{1h};
 
 /// What follows at once.
 Step step_after(Answer answer) {

@@ -2,6 +2,7 @@
 #include "trace/export_plan.hpp"
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 #include "trace/otlp_json.hpp"
 #include "trace/span_queue.hpp"
 
@@ -15,10 +16,9 @@ using dogged::runtime::TimePoint;
 using Action = ExportPlan::Action;
 using Kind = ExportPlan::Action::Kind;
 using Verdict = ExportPlan::Verdict;
+using dogged::test::start;
 
 namespace {
-
-const TimePoint start{1h};
 
 ExportPlan plan_of_ten() {
   return ExportPlan{{.most_in_batch = 10,

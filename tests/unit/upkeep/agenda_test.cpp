@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;
@@ -14,10 +15,10 @@ using runtime::milliseconds;
 using runtime::Outlook;
 using runtime::TimePoint;
 using Rescue = Agenda::Rescue;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr Agenda::Settings every_second{.heartbeat = 1s};
 constexpr Outlook lapsed{.lapses_in = -5ms};
 

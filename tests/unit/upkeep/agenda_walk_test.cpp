@@ -6,15 +6,16 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 #include "upkeep/agenda.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using Rescue = Agenda::Rescue;
+using dogged::test::start;
 
 namespace {
 
-constexpr TimePoint start{1h};
 constexpr milliseconds heartbeat{1000};
 constexpr milliseconds length{12'000};
 

@@ -2,14 +2,15 @@
 #include "upkeep/tick_agenda.hpp"
 
 #include "support/catch.hpp"
+#include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
 using dogged::runtime::never;
 using dogged::runtime::TickAgenda;
 using dogged::runtime::TimePoint;
+using dogged::test::start;
 
 namespace {
-constexpr TimePoint start{1h};
 constexpr TickAgenda::Settings settings{.others_later = 300ms, .again_while_locked = 100ms, .again_after_failure = 1s};
 }  // namespace
 
