@@ -138,11 +138,17 @@ std::string unexpected_option(const CLI::App& command, const std::string& path, 
   return path + " has no option " + word + suggestion(word.substr(0, word.find('=')), names);
 }
 
-std::string unexpected_argument(const CLI::App& command, const std::string& path, const std::string& word) {
-  Words names;
+std::vector<std::string> subcommands_of(const CLI::App& command) {
+  std::vector<std::string> names;
   for (const CLI::App* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(subcommand->get_name());
   }
+  return names;
+}
+
+std::string unexpected_argument(const CLI::App& command, const std::string& path, const std::string& word) {
+  const std::vector<std::string> subcommands = subcommands_of(command);
+  const Words names{subcommands.begin(), subcommands.end()};
   if (names.empty()) {
     const bool has_args = word.starts_with("{") || word.starts_with("[");
     const bool has_spec = path.ends_with(" schedules create");
@@ -160,6 +166,11 @@ std::string message_of(const CLI::App& app, const CLI::App& command, const std::
   const std::string word = unexpected_word(app);
   if (!word.empty() && word.starts_with("-")) return unexpected_option(command, path, word);
   if (!word.empty()) return unexpected_argument(command, path, word);
+  const std::vector<std::string> subcommands = subcommands_of(command);
+  const bool lacks_something = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (lacks_something && !subcommands.empty() && command.get_subcommands().empty()) {
+    return path + " needs a subcommand: " + alternatives({subcommands.begin(), subcommands.end()});
+  }
   return error.what();
 }
 

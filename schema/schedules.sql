@@ -88,7 +88,8 @@ begin
   elsif gap < 10 and not allow_frequent then
     perform dogged.refuse_schedule(
       name, format('its spec "%s" fires again after %s s', spec, gap),
-      'A cron spec with six fields begins with the second. If it is to fire more often than every 10 s, say so: allow_frequent (--allow-frequent).');
+      case when compiled.every_seconds is not null then '' else 'A cron spec with six fields begins with the second. ' end ||
+      'If it is to fire more often than every 10 s, say so: allow_frequent (--allow-frequent).');
   end if;
 end $$;
 comment on function dogged.require_sound_spec(text, dogged.compiled_spec, text, boolean) is
