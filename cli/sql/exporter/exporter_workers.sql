@@ -1,4 +1,4 @@
--- The workers that have not stopped, and those with tasks to be rescued. state: lost, if the lease was ended; else as by
+-- The workers that have not stopped, and workers with tasks to be rescued. state: lost if the lease was ended, else as by
 -- dogged.worker_state.
 -- left_us: until the lease runs out, negative since then. queues: concurrency by queue name.
 -- gives: name text, state text, age_us bigint, left_us bigint, queues jsonb
