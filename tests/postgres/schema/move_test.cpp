@@ -280,3 +280,14 @@ TEST_CASE("a queue is not renamed while a worker serves it or one of its tasks r
   database.claim_all_for(add_worker(database));
   CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"), "run"));
 }
+
+TEST_CASE("a stopping worker does not keep its queue from being renamed") {
+  TestDatabase database;
+  make_queues(database);
+  (void)add_worker(database);
+  database.run("update dogged.workers set queues = '{\"old\": 1}'");
+  CHECK(contains(refusal(database, "select dogged.rename_queue('old', 'mail')"), "is served by"));
+  database.run("update dogged.workers set stop_began_at = now()");
+  database.run("select dogged.rename_queue('old', 'mail')");
+  CHECK(database.value("select count(*) as value from dogged.queues where name = 'mail'") == "1");
+}
