@@ -29,7 +29,8 @@ comment on column dogged.task_steps.attempt is
 comment on column dogged.task_steps.task_name is 'The task''s name, so that queries on many steps need no join.';
 comment on column dogged.task_steps.worker_id is 'The worker that ran the attempt: workers.id.';
 comment on column dogged.task_steps.started_at is 'When the step began; of a replay, when it was.';
-comment on column dogged.task_steps.finished_at is 'When the step ended; of a replay, when it was.';
+comment on column dogged.task_steps.finished_at is 'When the step ended; of a replay, when it was. Never before the task was enqueued: statements read the days since then alone, and '
+  'a clock that was set back must not make them miss a step.';
 comment on column dogged.task_steps.result is
   'What the step gave, as JSON. Show results to people only through task_steps_overview.';
 comment on table dogged.task_steps_default is

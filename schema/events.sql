@@ -71,7 +71,8 @@ comment on function dogged.emit(text, jsonb) is
 create or replace function dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamptz, result jsonb) returns void
 language sql volatile begin atomic
   insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
-  values (task.id, wait_name, task.attempt, task.name, task.worker_id, began, greatest(began, clock_timestamp()), result);
+  values (task.id, wait_name, task.attempt, task.name, task.worker_id, began,
+          greatest(task.enqueued_at, began, clock_timestamp()), result);
   delete from dogged.task_waits w where w.task_id = task.id and w.name = wait_name;
 end;
 comment on function dogged.record_wait(dogged.tasks_live, text, timestamptz, jsonb) is
@@ -133,7 +134,7 @@ begin
 
   replayed := dogged.steps_since(task.id, task.enqueued_at);
   select s.result into recorded from dogged.task_steps s
-   where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at - interval '1 day'
+   where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at
      and s.attempt > replayed
    order by s.attempt desc limit 1;
   if found then

@@ -130,7 +130,7 @@ begin
   ), steps_again as (
     -- The task runs from its beginning: the steps of its attempts so far do not count any more.
     insert into dogged.task_steps (task_id, attempt, task_name, started_at, finished_at)
-    select d.id, d.attempt, d.name, clock_timestamp(), clock_timestamp()
+    select d.id, d.attempt, d.name, clock_timestamp(), greatest(d.enqueued_at, clock_timestamp())
       from due d
      where replay_many.steps = 'again'
   ), audited as (

@@ -50,7 +50,7 @@ comment on column dogged.waiting.until is 'When the wait is over, if no event en
 create or replace function dogged.steps_since(task_id bigint, enqueued_at timestamptz) returns integer
 language sql stable begin atomic
   select coalesce(max(r.attempt), 0) from dogged.task_steps r
-   where r.task_id = steps_since.task_id and r.name is null and r.finished_at >= steps_since.enqueued_at - interval '1 day';
+   where r.task_id = steps_since.task_id and r.name is null and r.finished_at >= steps_since.enqueued_at;
 end;
 comment on function dogged.steps_since(bigint, timestamptz) is
   'Internal: steps of attempts up to this one do not count, because the task was replayed to run them again; 0: all count. '
@@ -68,7 +68,7 @@ begin
   -- lock would not do: under REPEATABLE READ a transaction whose snapshot lacks a committed record gets 40001 from an update alone.
   update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
-  returning t.name, t.claimed_at into held;
+  returning t.name, t.enqueued_at, t.claimed_at into held;
   if not found then
     perform dogged.refuse_completion(task_id, attempt, worker_id);
   elsif exists (select from dogged.task_steps s
@@ -79,7 +79,8 @@ begin
   end if;
   insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
   values (task_id, name, attempt, held.name, worker_id,
-          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'), greatest(held.claimed_at, moment), result);
+          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'),
+          greatest(held.enqueued_at, held.claimed_at, moment), result);
 end $$;
 comment on function dogged.step_in(bigint, integer, bigint, text, jsonb, bigint) is
   'Internal: records a step in the caller''s transaction, for Context::step_in. Raises LE001 if the worker does not hold the '

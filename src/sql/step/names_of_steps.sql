@@ -5,7 +5,7 @@ select s.name
   from dogged.tasks_live t
   left join lateral (select distinct r.name
                        from dogged.task_steps r
-                      where r.task_id = t.id and r.name is not null and r.finished_at >= t.enqueued_at - interval '1 day'
+                      where r.task_id = t.id and r.name is not null and r.finished_at >= t.enqueued_at
                         and r.attempt > dogged.steps_since(t.id, t.enqueued_at)
                       limit @most::bigint) s on true
  where t.id = @task_id::bigint and t.attempt = @attempt::int and t.worker_id = @worker_id::bigint

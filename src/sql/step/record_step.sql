@@ -9,7 +9,7 @@
 -- gives: id bigint
 insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
 select t.id, @name::text, t.attempt, t.name, t.worker_id, dogged.moment_ago(t.claimed_at, @began_us_ago::bigint),
-       greatest(t.claimed_at, clock_timestamp()), @result::jsonb
+       greatest(t.enqueued_at, t.claimed_at, clock_timestamp()), @result::jsonb
   from dogged.tasks_live t
  where t.id = @task_id::bigint and t.attempt = @attempt::int and t.worker_id = @worker_id::bigint
    and t.status = 'running'

@@ -3614,7 +3614,7 @@ COMMENT ON COLUMN dogged.task_steps.worker_id IS 'The worker that ran the attemp
 
 COMMENT ON COLUMN dogged.task_steps.started_at IS 'When the step began; of a replay, when it was.';
 
-COMMENT ON COLUMN dogged.task_steps.finished_at IS 'When the step ended; of a replay, when it was.';
+COMMENT ON COLUMN dogged.task_steps.finished_at IS 'When the step ended; of a replay, when it was. Never before the task was enqueued: statements read the days since then alone, and a clock that was set back must not make them miss a step.';
 
 COMMENT ON COLUMN dogged.task_steps.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
 
@@ -3653,7 +3653,7 @@ CREATE FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began
     LANGUAGE sql
     BEGIN ATOMIC
  INSERT INTO dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
-   VALUES ((record_wait.task).id, record_wait.wait_name, (record_wait.task).attempt, (record_wait.task).name, (record_wait.task).worker_id, record_wait.began, GREATEST(record_wait.began, clock_timestamp()), record_wait.result);
+   VALUES ((record_wait.task).id, record_wait.wait_name, (record_wait.task).attempt, (record_wait.task).name, (record_wait.task).worker_id, record_wait.began, GREATEST((record_wait.task).enqueued_at, record_wait.began, clock_timestamp()), record_wait.result);
  DELETE FROM dogged.task_waits w
    WHERE ((w.task_id = (record_wait.task).id) AND (w.name = record_wait.wait_name));
 END;
@@ -4289,7 +4289,7 @@ begin
   ), steps_again as (
     -- The task runs from its beginning: the steps of its attempts so far do not count any more.
     insert into dogged.task_steps (task_id, attempt, task_name, started_at, finished_at)
-    select d.id, d.attempt, d.name, clock_timestamp(), clock_timestamp()
+    select d.id, d.attempt, d.name, clock_timestamp(), greatest(d.enqueued_at, clock_timestamp())
       from due d
      where replay_many.steps = 'again'
   ), audited as (
@@ -5013,7 +5013,7 @@ begin
   -- lock would not do: under REPEATABLE READ a transaction whose snapshot lacks a committed record gets 40001 from an update alone.
   update dogged.tasks_live t set worker_id = t.worker_id
    where t.id = step_in.task_id and t.attempt = step_in.attempt and t.worker_id = step_in.worker_id and t.status = 'running'
-  returning t.name, t.claimed_at into held;
+  returning t.name, t.enqueued_at, t.claimed_at into held;
   if not found then
     perform dogged.refuse_completion(task_id, attempt, worker_id);
   elsif exists (select from dogged.task_steps s
@@ -5024,7 +5024,8 @@ begin
   end if;
   insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
   values (task_id, name, attempt, held.name, worker_id,
-          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'), greatest(held.claimed_at, moment), result);
+          greatest(held.claimed_at, moment - began_us_ago * interval '1 microsecond'),
+          greatest(held.enqueued_at, held.claimed_at, moment), result);
 end $$;
 
 COMMENT ON FUNCTION dogged.step_in(task_id bigint, attempt integer, worker_id bigint, name text, result jsonb, began_us_ago bigint) IS 'Internal: records a step in the caller''s transaction, for Context::step_in. Raises LE001 if the worker does not hold the attempt any more, and ST001 if the attempt has recorded the step already.';
@@ -5034,7 +5035,7 @@ CREATE FUNCTION dogged.steps_since(task_id bigint, enqueued_at timestamp with ti
     BEGIN ATOMIC
  SELECT COALESCE(max(r.attempt), 0) AS "coalesce"
     FROM dogged.task_steps r
-   WHERE ((r.task_id = steps_since.task_id) AND (r.name IS NULL) AND (r.finished_at >= (steps_since.enqueued_at - '1 day'::interval)));
+   WHERE ((r.task_id = steps_since.task_id) AND (r.name IS NULL) AND (r.finished_at >= steps_since.enqueued_at));
 END;
 
 COMMENT ON FUNCTION dogged.steps_since(task_id bigint, enqueued_at timestamp with time zone) IS 'Internal: steps of attempts up to this one do not count, because the task was replayed to run them again; 0: all count. enqueued_at: when the task was enqueued, so that only the days since then are read.';
@@ -5286,7 +5287,7 @@ begin
 
   replayed := dogged.steps_since(task.id, task.enqueued_at);
   select s.result into recorded from dogged.task_steps s
-   where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at - interval '1 day'
+   where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at
      and s.attempt > replayed
    order by s.attempt desc limit 1;
   if found then
@@ -6719,7 +6720,7 @@ COMMENT ON COLUMN dogged.task_steps_default.worker_id IS 'The worker that ran th
 
 COMMENT ON COLUMN dogged.task_steps_default.started_at IS 'When the step began; of a replay, when it was.';
 
-COMMENT ON COLUMN dogged.task_steps_default.finished_at IS 'When the step ended; of a replay, when it was.';
+COMMENT ON COLUMN dogged.task_steps_default.finished_at IS 'When the step ended; of a replay, when it was. Never before the task was enqueued: statements read the days since then alone, and a clock that was set back must not make them miss a step.';
 
 COMMENT ON COLUMN dogged.task_steps_default.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
 

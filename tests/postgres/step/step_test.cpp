@@ -311,6 +311,36 @@ TEST_CASE(
   CHECK(steps_of(database, id) == "charge 2 true");
 }
 
+TEST_CASE("no step, wait or step_in is repeated after a clock that was days ahead at the enqueue is set back") {
+  TestDatabase database;
+  Ledger ledger{database};
+  std::vector<std::string> ran;
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        context.step("sum", [&] { ran.push_back("sum " + std::to_string(context.attempt())); });
+        context.sleep(1ms, "nap");
+        pqxx::work transaction{ledger.connection};
+        context.step_in(transaction, "charge", [&] { ledger.write(transaction, "charged"); });
+        transaction.commit();
+        fail_in_attempts_up_to(3, context);
+        if (context.attempt() == 4) throw TaskError{"BROKEN", "for good"};
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  database.run("update dogged.tasks_live set enqueued_at = now() + interval '2 days'");
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.history_of(id) == "1 snoozed true, 2 failed true, 3 failed true, 4 failed false");
+  CHECK(ran == std::vector<std::string>{"sum 1"});
+  CHECK(ledger.entries() == "charged");
+
+  CHECK(database.client().replay(id, ReplaySteps::again) == ReplayResult::replayed);
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(ran == std::vector<std::string>{"sum 1", "sum 5"});
+  CHECK(ledger.entries() == "charged charged");
+}
+
 TEST_CASE("a step_in that this attempt has committed gives its record, and writes nothing again") {
   TestDatabase database;
   Ledger ledger{database};
