@@ -150,15 +150,18 @@ select t.id, t.name, t.queue, t.status,
                    select from dogged.workers w where w.id = t.worker_id and w.lease_until < now())
               then 'runs, but its worker does not renew its lease'
             when t.status = 'running' then 'runs'
+            when exists (select from dogged.waiting w where w.task_id = t.id and w.waits_for = 'sleep') then 'sleeps'
+            when exists (select from dogged.waiting w where w.task_id = t.id and w.waits_for = 'event') then 'waits for an event'
+            -- A circuit or an operator may have put the task off since: then its time is not that of the snooze.
+            when t.next_retry_at > now() and t.snoozes > 0 and exists (
+                   select from dogged.task_attempts a
+                    where a.task_id = t.id and a.attempt = t.attempt and a.finished_at >= t.claimed_at
+                      and a.outcome = 'snoozed' and a.next_retry_at = t.next_retry_at)
+              then 'snoozes'
             when t.deferred and t.next_retry_at is not null and exists (
                    select from dogged.task_definitions d join dogged.circuits c on c.name = d.circuit
                     where d.name = t.name and c.state <> 'closed')
               then 'waits for its circuit to close'
-            when coalesce(t.next_retry_at, t.run_at) > now() and t.snoozes > 0 and exists (
-                   select from dogged.task_attempts a
-                    where a.task_id = t.id and a.attempt = t.attempt and a.finished_at >= t.claimed_at
-                      and a.outcome = 'snoozed')
-              then 'snoozes'
             when coalesce(t.next_retry_at, t.run_at) > now() and t.attempt > 0 then 'waits for its retry'
             when coalesce(t.next_retry_at, t.run_at) > now() then 'waits for its time'
             when exists (select from dogged.queues q

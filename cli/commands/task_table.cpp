@@ -10,11 +10,27 @@ using lifecycle::Status;
 
 namespace {
 
+/// What happens at the due time of a pending task.
+std::string_view what_is_due(const TaskView& task) {
+  if (!task.next_retry_at) return "due ";
+  if (task.is_due()) return "retry due ";
+  if (!task.wait) return "retry ";
+  switch (task.wait->kind) {
+    case WaitKind::sleep:
+      return "wakes ";
+    case WaitKind::event:
+      return "event, or ";
+    case WaitKind::snooze:
+      return "snooze ends ";
+  }
+  return "";
+}
+
 /// The time that matters of a task in its status.
 Cell when(const TaskView& task, Zone zone) {
   if (task.status == Status::pending) {
     Cell cell = time_cell(task.due_at(), task.now, zone);
-    const std::string what = !task.next_retry_at ? "due " : task.is_due() ? "retry due " : "retry ";
+    const std::string what{what_is_due(task)};
     const std::string why_it_waits = task.is_due() && task.is_queue_paused ? ", paused" : "";
     for (std::string* text : {&cell.text, &cell.in_full}) *text = what + *text + why_it_waits;
     return cell;

@@ -41,6 +41,10 @@ std::string to_json(const ProgressView& progress) {
       .text();
 }
 
+std::string to_json(const WaitView& wait) {
+  return JsonObject{}.add("for", to_text(wait.kind)).add("name", wait.name).add("until", wait.until).text();
+}
+
 JsonObject members_of(const TaskView& task) {
   JsonObject json;
   json.add("id", task.id)
@@ -71,7 +75,8 @@ JsonObject members_of(const TaskView& task) {
       .add("args_version", task.args_version)
       .add("snoozes", task.snoozes)
       .add("unique_key", task.unique_key)
-      .add_json("progress", task.progress ? to_json(*task.progress) : "null");
+      .add_json("progress", task.progress ? to_json(*task.progress) : "null")
+      .add_json("wait", task.wait ? to_json(*task.wait) : "null");
   return json;
 }
 
@@ -110,6 +115,11 @@ TaskView task_from(Row row) {
                                  .fraction = row.progress,
                                  .message = std::move(row.progress_message).value_or(""),
                                  .reported_at = time_from_microseconds(row.progress_at_us.value())};
+  }
+  if (row.waits_for) {
+    task.wait = WaitView{.kind = known(wait_kind_from_text(*row.waits_for), *row.waits_for),
+                         .name = std::move(row.waits_for_name),
+                         .until = time_from_microseconds(row.waits_until_us.value())};
   }
   task.is_queue_paused = row.is_queue_paused;
   if (task.is_queue_paused) task.queue_paused_until = time_from_microseconds(row.queue_paused_until_us);

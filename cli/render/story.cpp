@@ -78,6 +78,38 @@ std::optional<int> max_retries_of(const TaskHistory& history) {
   return std::nullopt;
 }
 
+std::string_view to_text(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::sleep:
+      return "sleep";
+    case WaitKind::event:
+      return "event";
+    case WaitKind::snooze:
+      return "snooze";
+  }
+  return "";
+}
+
+std::optional<WaitKind> wait_kind_from_text(std::string_view text) {
+  for (const WaitKind kind : {WaitKind::sleep, WaitKind::event, WaitKind::snooze}) {
+    if (to_text(kind) == text) return kind;
+  }
+  return std::nullopt;
+}
+
+std::string wait_text(const TaskView& task) {
+  if (!task.wait) return {};
+  switch (task.wait->kind) {
+    case WaitKind::sleep:
+      return "sleeps (" + task.wait->name.value_or("") + ")";
+    case WaitKind::event:
+      return "waits for the event " + task.wait->name.value_or("");
+    case WaitKind::snooze:
+      return "snoozes";
+  }
+  return {};
+}
+
 bool waits_for_retry(const TaskHistory& history) {
   return history.task.status == Status::pending && last_failure_spent_retry(history) &&
          history.attempts.back().will_retry;  // else it is a dead letter that was replayed

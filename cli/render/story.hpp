@@ -19,6 +19,9 @@ namespace dogged::cli {
 /// attempt.
 [[nodiscard]] bool waits_for_retry(const TaskHistory& history);
 
+/// What the handler has said that the task waits for, as in `waits for the event payment:42`; empty: nothing.
+[[nodiscard]] std::string wait_text(const TaskView& task);
+
 /// `retry 3 of 5`
 [[nodiscard]] std::string retry_text(const TaskHistory& history, int retry);
 

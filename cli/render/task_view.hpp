@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dogged/circuit_breaker_settings.hpp>
@@ -79,6 +80,19 @@ struct ProgressView {
   Time reported_at;
 };
 
+/// What a pending task waits for by its handler's own doing.
+enum class WaitKind { sleep, event, snooze };
+
+[[nodiscard]] std::string_view to_text(WaitKind kind);
+[[nodiscard]] std::optional<WaitKind> wait_kind_from_text(std::string_view text);
+
+/// A wait that is not over.
+struct WaitView {
+  WaitKind kind = WaitKind::sleep;
+  std::optional<std::string> name;  ///< of the sleep or the event; none: a snooze has no name
+  Time until;
+};
+
 struct TaskView {
   std::int64_t id = 0;
   lifecycle::Status status = lifecycle::Status::pending;
@@ -108,6 +122,7 @@ struct TaskView {
   int args_version = 1;
   std::optional<std::string> unique_key;
   std::optional<ProgressView> progress;
+  std::optional<WaitView> wait;
   bool is_queue_paused = false;
   std::optional<Time> queue_paused_until;  ///< of a paused one; none: until it is resumed
   Time now;                                ///< the database's clock when it was read

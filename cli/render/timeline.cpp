@@ -331,7 +331,9 @@ std::string Timeline::pending_text() const {
   }
   const bool same_day = date_text(due, style_.zone) == date_text(task_.now, style_.zone);
   const bool outlasts_wait = task_.is_queue_paused && task_.queue_paused_until.value_or(Time::max()) > due;
-  return what_comes_next() + " " + relative(due, task_.now) + ", at " +
+  const std::string wait = wait_text(task_);
+  return (wait.empty() ? "" : wait + "; ") + what_comes_next() + " " + relative(due, task_.now) +
+         (task_.wait && task_.wait->kind == WaitKind::event ? " at the latest, at " : ", at ") +
          (same_day ? clock_text(due, style_.zone) : date_and_clock_text(due, style_.zone)) +
          (outlasts_wait ? "; " + pause_text(task_, style_.zone) : "");
 }

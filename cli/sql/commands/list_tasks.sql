@@ -18,7 +18,7 @@
 -- gives: enqueued_at_us bigint, run_at_us bigint, next_retry_at_us bigint?, expires_at_us bigint?
 -- gives: claimed_at_us bigint?, cancel_requested_at_us bigint?, finished_at_us bigint?, now_us bigint
 -- gives: is_queue_paused boolean, queue_paused_until_us bigint?, progress float8?, progress_message text?
--- gives: progress_attempt int?, progress_at_us bigint?
+-- gives: progress_attempt int?, progress_at_us bigint?, waits_for text?, waits_for_name text?, waits_until_us bigint?
 select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.attempt, t.retry_count, t.losses,
        coalesce(t.snoozes, 0) as snoozes, t.worker_id, w.name as worker, t.result::text as result, t.error_code, t.error_message, t.trace_context,
        t.parent_id, coalesce(t.args_version, 1) as args_version, t.unique_key,
@@ -34,7 +34,9 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
        (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us,
        p.fraction as progress, p.message as progress_message, p.attempt as progress_attempt,
-       (extract(epoch from p.reported_at) * 1000000)::bigint as progress_at_us
+       (extract(epoch from p.reported_at) * 1000000)::bigint as progress_at_us,
+       coalesce(v.waits_for, z.waits_for) as waits_for, v.step as waits_for_name,
+       (extract(epoch from coalesce(v.until, z.until)) * 1000000)::bigint as waits_until_us
   from (select c.id, c.status
           from (select s.id, s.status, s.queue, s.name, s.priority, s.args, s.enqueued_at, s.worker_id, s.finished_at,
                        s.error_code, s.tags
@@ -69,4 +71,12 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
   left join dogged.workers w on w.id = t.worker_id
   left join dogged.queues q on q.name = t.queue
   left join dogged.task_progress p on p.task_id = t.id and t.status <> 'succeeded'
+  -- offset 0 forces index lookups for each row, as above.
+  left join lateral (select w.waits_for, w.step, w.until from dogged.waiting w
+                      where w.task_id = t.id and t.status = 'pending' offset 0) as v on true
+  -- The time of a task that a circuit or an operator has put off since is not that of its snooze.
+  left join lateral (select 'snooze' as waits_for, a.next_retry_at as until from dogged.task_attempts a
+                      where t.status = 'pending' and t.snoozes > 0 and t.next_retry_at > clock_timestamp()
+                        and a.task_id = t.id and a.attempt = t.attempt and a.finished_at >= t.claimed_at
+                        and a.outcome = 'snoozed' and a.next_retry_at = t.next_retry_at offset 0) as z on true
  order by t.id desc

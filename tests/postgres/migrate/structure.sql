@@ -6533,6 +6533,59 @@ COMMENT ON COLUMN dogged.task_progress.message IS 'What the handler said, cut to
 
 COMMENT ON COLUMN dogged.task_progress.reported_at IS 'When the handler said so.';
 
+CREATE VIEW dogged.waiting AS
+ SELECT w.task_id,
+    t.name,
+    t.queue,
+    w.waits_for,
+    w.name AS step,
+    w.attempt,
+    w.began_at AS since,
+    w.until
+   FROM (( SELECT 'event'::text AS waits_for,
+            e.task_id,
+            e.name,
+            e.attempt,
+            e.for_event,
+            e.began_at,
+            e.until,
+            e.arrived_at,
+            e.payload
+           FROM dogged.task_waits e
+          WHERE e.for_event
+        UNION ALL
+         SELECT 'sleep'::text AS text,
+            s.task_id,
+            s.name,
+            s.attempt,
+            s.for_event,
+            s.began_at,
+            s.until,
+            s.arrived_at,
+            s.payload
+           FROM dogged.task_waits s
+          WHERE (NOT s.for_event)) w
+     JOIN dogged.tasks_live t ON (((t.id = w.task_id) AND (t.attempt = w.attempt) AND (t.status = 'pending'::dogged.task_status) AND t.deferred)))
+  WHERE ((w.arrived_at IS NULL) AND (w.until > now()));
+
+COMMENT ON VIEW dogged.waiting IS 'One row for each task that sleeps (Context::sleep) or waits for an event (Context::wait_event).';
+
+COMMENT ON COLUMN dogged.waiting.task_id IS 'The task: tasks.id.';
+
+COMMENT ON COLUMN dogged.waiting.name IS 'The task''s name.';
+
+COMMENT ON COLUMN dogged.waiting.queue IS 'The task''s queue.';
+
+COMMENT ON COLUMN dogged.waiting.waits_for IS 'sleep or event.';
+
+COMMENT ON COLUMN dogged.waiting.step IS 'The name of the event, or of the sleep: the step that the wait will be.';
+
+COMMENT ON COLUMN dogged.waiting.attempt IS 'The attempt that came to the wait last.';
+
+COMMENT ON COLUMN dogged.waiting.since IS 'When the first attempt came to the wait.';
+
+COMMENT ON COLUMN dogged.waiting.until IS 'When the wait is over, if no event ends it before.';
+
 CREATE VIEW dogged.task_overview AS
  SELECT t.id,
     t.name,
@@ -6549,13 +6602,19 @@ CREATE VIEW dogged.task_overview AS
                FROM dogged.workers w
               WHERE ((w.id = t.worker_id) AND (w.lease_until < now()))))) THEN 'runs, but its worker does not renew its lease'::text
             WHEN (t.status = 'running'::dogged.task_status) THEN 'runs'::text
+            WHEN (EXISTS ( SELECT
+               FROM dogged.waiting w
+              WHERE ((w.task_id = t.id) AND (w.waits_for = 'sleep'::text)))) THEN 'sleeps'::text
+            WHEN (EXISTS ( SELECT
+               FROM dogged.waiting w
+              WHERE ((w.task_id = t.id) AND (w.waits_for = 'event'::text)))) THEN 'waits for an event'::text
+            WHEN ((t.next_retry_at > now()) AND (t.snoozes > 0) AND (EXISTS ( SELECT
+               FROM dogged.task_attempts a
+              WHERE ((a.task_id = t.id) AND (a.attempt = t.attempt) AND (a.finished_at >= t.claimed_at) AND (a.outcome = 'snoozed'::dogged.attempt_outcome) AND (a.next_retry_at = t.next_retry_at))))) THEN 'snoozes'::text
             WHEN (t.deferred AND (t.next_retry_at IS NOT NULL) AND (EXISTS ( SELECT
                FROM (dogged.task_definitions d
                  JOIN dogged.circuits c ON ((c.name = d.circuit)))
               WHERE ((d.name = t.name) AND (c.state <> 'closed'::dogged.circuit_state))))) THEN 'waits for its circuit to close'::text
-            WHEN ((COALESCE(t.next_retry_at, t.run_at) > now()) AND (t.snoozes > 0) AND (EXISTS ( SELECT
-               FROM dogged.task_attempts a
-              WHERE ((a.task_id = t.id) AND (a.attempt = t.attempt) AND (a.finished_at >= t.claimed_at) AND (a.outcome = 'snoozed'::dogged.attempt_outcome))))) THEN 'snoozes'::text
             WHEN ((COALESCE(t.next_retry_at, t.run_at) > now()) AND (t.attempt > 0)) THEN 'waits for its retry'::text
             WHEN (COALESCE(t.next_retry_at, t.run_at) > now()) THEN 'waits for its time'::text
             WHEN (EXISTS ( SELECT
@@ -7101,59 +7160,6 @@ COMMENT ON COLUMN dogged.tasks_failed_default.snoozes IS 'Attempts that ended be
 COMMENT ON COLUMN dogged.tasks_failed_default.unique_key IS 'The key of a unique task (dogged.unique_keys), as the producer gave it, or the hash of the args that it covers; null: the task is not unique.';
 
 COMMENT ON COLUMN dogged.tasks_failed_default.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
-
-CREATE VIEW dogged.waiting AS
- SELECT w.task_id,
-    t.name,
-    t.queue,
-    w.waits_for,
-    w.name AS step,
-    w.attempt,
-    w.began_at AS since,
-    w.until
-   FROM (( SELECT 'event'::text AS waits_for,
-            e.task_id,
-            e.name,
-            e.attempt,
-            e.for_event,
-            e.began_at,
-            e.until,
-            e.arrived_at,
-            e.payload
-           FROM dogged.task_waits e
-          WHERE e.for_event
-        UNION ALL
-         SELECT 'sleep'::text AS text,
-            s.task_id,
-            s.name,
-            s.attempt,
-            s.for_event,
-            s.began_at,
-            s.until,
-            s.arrived_at,
-            s.payload
-           FROM dogged.task_waits s
-          WHERE (NOT s.for_event)) w
-     JOIN dogged.tasks_live t ON (((t.id = w.task_id) AND (t.attempt = w.attempt) AND (t.status = 'pending'::dogged.task_status) AND t.deferred)))
-  WHERE ((w.arrived_at IS NULL) AND (w.until > now()));
-
-COMMENT ON VIEW dogged.waiting IS 'One row for each task that sleeps (Context::sleep) or waits for an event (Context::wait_event).';
-
-COMMENT ON COLUMN dogged.waiting.task_id IS 'The task: tasks.id.';
-
-COMMENT ON COLUMN dogged.waiting.name IS 'The task''s name.';
-
-COMMENT ON COLUMN dogged.waiting.queue IS 'The task''s queue.';
-
-COMMENT ON COLUMN dogged.waiting.waits_for IS 'sleep or event.';
-
-COMMENT ON COLUMN dogged.waiting.step IS 'The name of the event, or of the sleep: the step that the wait will be.';
-
-COMMENT ON COLUMN dogged.waiting.attempt IS 'The attempt that came to the wait last.';
-
-COMMENT ON COLUMN dogged.waiting.since IS 'When the first attempt came to the wait.';
-
-COMMENT ON COLUMN dogged.waiting.until IS 'When the wait is over, if no event ends it before.';
 
 CREATE VIEW dogged.worker_stats AS
  SELECT w.id,

@@ -111,6 +111,11 @@ TEST_CASE("a snooze counts after a timeout and in a shutdown, and does not after
     RunningWorker worker{database, {stops({.timeout = 20ms})}};
     REQUIRE(eventually([&] { return database.history_of(id) == "1 snoozed true"; }));
     CHECK(standing(database, id) == "pending 0 0 1");
+    const auto state = [&] { return database.value("select state as value from dogged.task_overview"); };
+    CHECK(state() == "snoozes");
+    database.run(
+        "update dogged.tasks_live set next_retry_at = next_retry_at + interval '1 hour'");  // as a circuit does
+    CHECK(state() == "waits for its retry");
   }
   SECTION("a shutdown") {
     RunningWorker worker{database, {stops({})}, {.grace = 0ms, .stop_grace = 20s}};

@@ -121,6 +121,10 @@ TEST_CASE("the view of what waits has each task that sleeps or waits for an even
         "select string_agg(concat_ws(' ', task_id, name, queue, waits_for, step, attempt, "
         "extract(epoch from until - since)::int), '; ' order by task_id) as value from dogged.waiting");
   };
+  const auto states = [&] {
+    return database.value("select string_agg(state, ', ' order by id) as value from dogged.task_overview");
+  };
+  CHECK(states() == "sleeps, waits for an event");
   const std::string sleeping = std::to_string(sleeps) + " work default sleep nap 1 3600";
   CHECK(waiting() == sleeping + "; " + std::to_string(waits) + " work default event payment:42 1 7200");
   client.emit("payment:42");

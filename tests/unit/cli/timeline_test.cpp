@@ -337,6 +337,18 @@ TEST_CASE("an attempt that its handler did not end says in one sentence why it e
     CHECK(contains(line_with(story.drawn(), "z snoozed"), "10 s"));
     CHECK(contains(story.drawn(), "snoozes for 10 m"));
     CHECK(contains(story.drawn(), "snoozes    3 of 1000"));
+    story.history.task.wait = WaitView{.kind = WaitKind::snooze, .until = noon + 10s + 10min};
+    CHECK(contains(story.drawn(), "snoozes; next attempt in 10 m 10 s, at 12:10:10"));
+  }
+  SECTION("its handler sleeps, or waits for an event") {
+    story.attempt(Outcome::snoozed, 0s, 10s).will_retry = true;
+    story.history.task.next_retry_at = noon + 10min;
+    WaitView& wait = story.history.task.wait.emplace();
+    wait = {.kind = WaitKind::sleep, .name = "nap", .until = noon + 10min};
+    CHECK(contains(story.drawn(), "sleeps (nap); next attempt in 10 m, at 12:10:00"));
+    wait = {.kind = WaitKind::event, .name = "payment:42", .until = noon + 10min};
+    CHECK(
+        contains(story.drawn(wide), "waits for the event payment:42; next attempt in 10 m at the latest, at 12:10:00"));
   }
   SECTION("an attempt that its handler ended needs none") {
     const std::size_t lines = lines_of(story.retried(0s, 1s, 30s, 30s).drawn()).size();
