@@ -10,6 +10,8 @@ namespace {
 
 constexpr int parse_error_id = 101;
 constexpr int type_error_id = 302;
+constexpr int no_at_id = 304;
+constexpr int no_value_id = 306;
 constexpr int invalid_utf8_id = 316;
 constexpr int missing_index_id = 401;
 constexpr int missing_key_id = 403;
@@ -19,6 +21,16 @@ constexpr int number_overflow_id = 406;
 bool are_type_names(std::string_view words) {
   return words.size() <= 60 &&
          std::all_of(words.begin(), words.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == ' ' || c == ','; });
+}
+
+/// Of `cannot use at() with array`: the conversion looked for a member, or in an object for an element. Empty: another
+/// text.
+std::string mistaken_type(std::string_view what) {
+  constexpr std::string_view before = "() with ";
+  const auto begin = what.find(before);
+  if (begin == what.npos || !are_type_names(what.substr(begin + before.size()))) return {};
+  const std::string type{what.substr(begin + before.size())};
+  return "type must be " + std::string{type == "object" ? "array" : "object"} + ", but is " + type;
 }
 
 std::string_view key_of_missing(std::string_view what) {
@@ -36,6 +48,10 @@ std::string reason_of(int id, std::string_view what) {
     case type_error_id:
       if (what.starts_with("type ") && are_type_names(what)) return std::string{what};
       break;
+    case no_at_id:
+    case no_value_id:
+      if (const std::string mistake = mistaken_type(what); !mistake.empty()) return mistake;
+      break;
     case invalid_utf8_id:
       return "a text in it is not valid UTF-8";
     case missing_index_id:
@@ -48,6 +64,20 @@ std::string reason_of(int id, std::string_view what) {
       break;
   }
   return "it is not of this type (nlohmann_json's error " + std::to_string(id) + ")";
+}
+
+/// The text that ends the pointer in a message. A key in the pointer may contain it; the last such text is
+/// nlohmann_json's.
+std::string_view end_of_pointer(int id) {
+  switch (id) {
+    case missing_key_id:
+      return ") key '";
+    case no_at_id:
+    case no_value_id:
+      return ") cannot use ";
+    default:
+      return ") ";
+  }
 }
 
 bool is_digit_of_json(char c) { return c >= '0' && c <= '9'; }
@@ -93,9 +123,7 @@ JsonMistake describe_json_error(int id, std::string_view what) {
     what.remove_prefix(end_of_id + 2);
   }
   JsonMistake mistake;
-  // A key in the pointer may contain the text that ends it; the last such text is nlohmann_json's.
-  if (const auto end = what.rfind(id == missing_key_id ? ") key '" : ") ");
-      what.starts_with("(/") && end != what.npos) {
+  if (const auto end = what.rfind(end_of_pointer(id)); what.starts_with("(/") && end != what.npos) {
     mistake.pointer = what.substr(1, end - 1);
     what.remove_prefix(end + 2);
   }

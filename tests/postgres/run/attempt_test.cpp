@@ -358,6 +358,18 @@ TEST_CASE("INVALID_ARGS shows the beginning of a key, however long the key is") 
   CHECK(rows.one().text("error_details").size() < 500);
 }
 
+TEST_CASE("INVALID_ARGS says which kind of value was expected where a list or a number stands for an object") {
+  TestDatabase database;
+  const auto [args, mistake] = GENERATE(table<std::string, std::string>({
+      {"[]", "type must be object, but is array"},
+      {"7", "type must be object, but is number"},
+      {R"({"subject": "x", "targets": [[]]})", "at /targets/0: type must be object, but is array"},
+  }));
+  const db::Rows rows = attempts_of_one(database, registered(deliver, [](Context&, const Delivery&) {}), args);
+  check_failed_for_good(rows.one(), "INVALID_ARGS");
+  CHECK(contains(rows.one().text("error_message"), mistake));
+}
+
 TEST_CASE("INVALID_ARGS names no key below what is redacted") {
   TestDatabase database;
   const auto counts =
