@@ -9,6 +9,7 @@
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 namespace {
@@ -87,7 +88,8 @@ ExitCode apply(const Invocation& invocation, db::Connection& connection, const M
   if (invocation.format != Format::table) return apply_as_json(invocation, connection, options);
   const auto say = [](const migrate::Step& step) { std::cout << "applied " << step.name << std::endl; };
   const migrate::Report report = migrate::apply(connection, say);
-  std::cout << "schema \"" << invocation.schema << "\" is up to date"
+  const std::string database = db::one(connection.run(sql::CurrentDatabase{})).name;
+  std::cout << "schema \"" << invocation.schema << "\" of the database \"" << database << "\" is up to date"
             << (report.steps.empty() ? ": nothing was pending\n" : "\n");
   const std::vector<std::string> roles = make_roles(connection, options);
   for (const std::string& role : roles) std::cout << "role " << role << " has its rights\n";
