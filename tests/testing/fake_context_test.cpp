@@ -149,6 +149,8 @@ TEST_CASE("waits let the virtual time pass, and an event that is given is found"
   ctx.sleep(1h);
   CHECK(ctx.wait_event<int>("payment:42", 1h) == 7);
   CHECK_FALSE(ctx.wait_event("payment:43", 1h));
+  CHECK_THROWS_AS(ctx.sleep(0ms, "too-short"), dogged::InvalidInput);
+  CHECK_THROWS_AS((void)ctx.wait_event("payment:44", 24h * 366), dogged::InvalidInput);
   CHECK(ctx.now() - begin == 2h);
 }
 

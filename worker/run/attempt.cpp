@@ -103,10 +103,6 @@ class AttemptContext final : public Context {
   }
   [[nodiscard]] std::optional<std::string> wait_durably(std::string_view name, detail::WaitFor what,
                                                         milliseconds time) override {
-    if (time < limits::min_delay || time > limits::max_snooze) {
-      throw InvalidInput("the wait \"" + std::string{name} + "\" of " + std::to_string(time.count()) +
-                         " ms is not 1 ms to 365 days");
-    }
     Wait wait = settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, started_at_,
                                       trace_.own(), stop_.token());
     switch (wait.state) {

@@ -12,7 +12,9 @@
 
 #include <dogged/codes.hpp>
 #include <dogged/context.hpp>
+#include <dogged/delay.hpp>
 #include <dogged/detail/json_text.hpp>
+#include <dogged/error.hpp>
 #include <dogged/task.hpp>
 
 namespace dogged {
@@ -91,8 +93,17 @@ class Suspended {
   std::string reason_;
 };
 
+namespace detail {
+inline void require_valid_wait(std::string_view name, milliseconds time) {
+  if (time >= limits::min_delay && time <= limits::max_snooze) return;
+  throw InvalidInput("the wait \"" + std::string{name} + "\" of " + std::to_string(time.count()) +
+                     " ms is not 1 ms to 365 days");
+}
+}  // namespace detail
+
 inline void Context::sleep(milliseconds time, std::string_view name) {
   begin_step(name);
+  detail::require_valid_wait(name, time);
   (void)wait_durably(name, detail::WaitFor::time, time);
 }
 
@@ -100,6 +111,7 @@ template <class Payload>
 std::optional<Payload> Context::wait_event(std::string_view name, milliseconds timeout) {
   static_assert(detail::FromJson<Payload>, "dogged: the payload of an event must convert from nlohmann::json");
   begin_step(name);
+  detail::require_valid_wait(name, timeout);
   const std::optional<std::string> payload = wait_durably(name, detail::WaitFor::event, timeout);
   if (!payload) return std::nullopt;
   return result_of_step<Payload>(name, *payload);

@@ -75,6 +75,17 @@ TEST_CASE("a task that sleeps gives its worker back, and goes on there when the 
   CHECK(database.value("select count(*) as value from dogged.task_waits") == "0");
 }
 
+TEST_CASE("a wait that is too short or too long fails the attempt, and says so") {
+  const auto time = GENERATE(0ms, milliseconds{24h * 365} + 1ms);
+  TestDatabase database;
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) { context.sleep(time, "nap"); });
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}, no_polling()};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(database.value("select error_message as value from dogged.tasks") ==
+        "the wait \"nap\" of " + std::to_string(time.count()) + " ms is not 1 ms to 365 days");
+}
+
 TEST_CASE("a task that has begun 10,000 attempts waits no more, so none sleeps for ever") {
   TestDatabase database;
   const auto handler = registered(work, [](Context& context, const nlohmann::json&) { context.sleep(1h); });
