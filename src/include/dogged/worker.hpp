@@ -156,8 +156,9 @@ struct WorkerOptions {
   std::optional<std::int64_t> previous_lease = {};
 };
 
-/// A worker inside a program: no signals, no command line, no exit(). A process may have several. Each has a connection
-/// and a thread for each of four services, and a thread for each task that runs at once.
+/// A worker inside a program: no signals, no command line, no exit(). A process may have several. Each has four
+/// connections, seven threads of its own, and a thread for each task that runs at once. Steps take a fifth connection,
+/// once a task has some.
 ///
 /// A worker runs once: to run again, make another. Thread-safe.
 ///
