@@ -4,17 +4,22 @@
 -- A row of unique_keys names the last task of a key. Whether that task still holds the key, the next enqueue finds out
 -- from the task itself.
 
-create or replace function dogged.require_unique_times(unique_period interval, latest interval) returns void
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+create or replace function dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict)
+returns void language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
+  if latest is not null and coalesce(on_conflict, 'keep') not in ('reschedule', 'debounce', 'debounce_merge') then
+    raise exception 'latest is %, and on_conflict is %, which moves no run', latest, coalesce(on_conflict, 'keep')
+      using hint = 'Leave latest out, or give on_conflict => ''reschedule'', ''debounce'' or ''debounce_merge''. Nothing was enqueued.',
+            errcode = 'invalid_parameter_value';
+  end if;
   if unique_period <= interval '0' or latest <= interval '0' then
     raise exception '% is %, and must be more than 0', case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
       case when unique_period <= interval '0' then unique_period else latest end
       using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
   end if;
 end $$;
-comment on function dogged.require_unique_times(interval, interval) is
-  'Internal: raises an error for a unique_period or a latest that is not more than 0.';
+comment on function dogged.require_unique_times(interval, interval, dogged.unique_conflict) is
+  'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
 
 -- For what #> would read in another way: it takes -1, 01 and +1 for indices of an array.
 create or replace function dogged.value_at_each(document jsonb, tokens text[]) returns jsonb
@@ -322,7 +327,7 @@ begin
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
-    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest);
+    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
@@ -409,6 +414,7 @@ declare
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;
   met record;
+  no_array text;
 begin
   perform dogged.refuse_arrays(
     jsonb_build_object('names', cardinality(names), 'unique_keys', cardinality(enqueue_many_unique.unique_keys),
@@ -419,8 +425,6 @@ begin
                        'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many_unique.tags),
                        'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
     tasks);
-  perform dogged.require_unique_times(p.period, p.latest) from unnest(unique_periods, latests) as p (period, latest)
-    where p.period is not null or p.latest is not null;
   name_of := dogged.for_each(names, tasks);
   unique_keys := dogged.for_each(enqueue_many_unique.unique_keys, tasks);
   unique_bys := dogged.for_each(unique_bys, tasks);
@@ -428,6 +432,15 @@ begin
   on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
   unique_periods := dogged.for_each(unique_periods, tasks);
   latests := dogged.for_each(latests, tasks);
+  perform dogged.require_unique_times(p.period, p.latest, p.on_conflict)
+     from unnest(unique_periods, latests, on_conflicts) as p (period, latest, on_conflict)
+    where p.period is not null or p.latest is not null;
+  select by.pointers into no_array from unnest(unique_bys) as by (pointers) where by.pointers !~ '^\s*\{' limit 1;
+  if found then
+    raise exception 'one of unique_bys is "%", which is not the text of an array', left(no_array, 256)
+      using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
+            errcode = 'invalid_parameter_value';
+  end if;
   run_ats := dogged.for_each(run_ats, tasks);
   expires_ats := dogged.for_each(expires_ats, tasks);
   args_versions := dogged.for_each(args_versions, tasks);

@@ -10,8 +10,11 @@
 namespace dogged::cli {
 namespace {
 
-/// More than the list takes are counted: the client refuses them.
+/// More than the list takes are counted: the client refuses them. No pointer is one of the words, for each begins with
+/// a slash or is empty.
 JsonPointers pointers_from(const std::vector<std::string>& texts) {
+  if (texts == std::vector<std::string>{"all"}) return Unique::all_args;
+  if (texts == std::vector<std::string>{"none"}) return Unique::no_args;
   JsonPointers pointers;
   for (const std::string& text : texts) pointers.push_back(text);
   return pointers;
@@ -37,13 +40,15 @@ std::vector<CLI::Option*> add_unique_options(CLI::App& command, UniqueOptions& o
                                      "Enqueue nothing if a task of that name holds this key, up to 512 bytes")
                          ->type_name("KEY")
                          ->check(is_not_empty());
-  CLI::Option* by = command
-                        .add_option("--unique-by", options.by,
-                                    "The same with a key made of the args at these JSON pointers, as /user/id")
-                        ->type_name("POINTER")
-                        ->delimiter(',')
-                        ->allow_extra_args(false)
-                        ->excludes(key);
+  CLI::Option* by =
+      command
+          .add_option("--unique-by", options.by,
+                      "The same with a key made of the args at these JSON pointers, as /user/id; all: of all args; "
+                      "none: of the name alone")
+          ->type_name("POINTER")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->excludes(key);
   CLI::Option* while_ = command
                             .add_option("--unique-while", options.while_,
                                         "How long a task holds its key: pending, live (pending or running), or kept; "

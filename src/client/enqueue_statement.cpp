@@ -39,6 +39,10 @@ void require_valid_unique(const NewTask& task, const Unique& unique) {
     refuse(task, "it is unique by \"" + detail::cut_for_message(pointer) +
                      "\", which is no JSON pointer: write /user for the member user of its args");
   }
+  if (!detail::is_valid_latest(unique)) {
+    refuse(task, "it has a latest time, and on_conflict is " + std::string{to_text(unique.on_conflict)} +
+                     ", which moves no run: leave latest out, or give reschedule, debounce or debounce_merge");
+  }
   if (!detail::is_valid_unique(unique)) {
     refuse(task, "its unique period or its latest time is not more than 0; leave it out for no limit");
   }

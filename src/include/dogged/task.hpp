@@ -40,6 +40,11 @@ namespace mistake {
                          "\" is unique by more than 16 or wrong JSON pointers, or for a time that is not more than 0",
                      "a JSON pointer is empty or begins with a slash");
 }
+[[noreturn]] inline void latest_needs_an_on_conflict_that_moves_the_run(std::string_view name) {
+  throw InvalidInput("the task \"" + std::string{name.substr(0, limits::name_bytes)} +
+                         "\" is unique with a latest time, and its on_conflict moves no run",
+                     "leave latest out, or give reschedule, debounce or debounce_merge");
+}
 [[noreturn]] inline void a_version_of_args_is_1_to_32767(int version) {
   throw InvalidInput("the version " + std::to_string(version) + " of a task's key is not 1 to 32767");
 }
@@ -110,6 +115,9 @@ class Task {
                                 "dogged: a version of args is 1 to 32767")
                   DOGGED_REFUSE_IF_(options.unique && !detail::is_valid_unique(*options.unique),
                                     "dogged: a unique task is by up to 16 JSON pointers, and its times are more than 0")
+                      DOGGED_REFUSE_IF_(options.unique && !detail::is_valid_latest(*options.unique),
+                                        "dogged: latest needs an on_conflict that moves the run: reschedule or "
+                                        "debounce")
       : name_(name), queue_(options.queue), version_(options.version), unique_(options.unique) {
     if (!detail::is_valid_name(name)) {
       mistake::a_name_is_1_to_128_of_letters_digits_dot_underscore_colon_slash_dash(name);
@@ -120,6 +128,9 @@ class Task {
     if (!detail::is_valid_args_version(version_)) mistake::a_version_of_args_is_1_to_32767(version_);
     if (unique_ && !detail::is_valid_unique(*unique_)) {
       mistake::a_unique_task_is_by_up_to_16_json_pointers_and_its_times_are_more_than_0(name);
+    }
+    if (unique_ && !detail::is_valid_latest(*unique_)) {
+      mistake::latest_needs_an_on_conflict_that_moves_the_run(name);
     }
   }
 

@@ -70,8 +70,8 @@ struct Unique {
   UniqueWhile while_ = UniqueWhile::live;
   /// What a call does if a task holds the key.
   OnConflict on_conflict = OnConflict::keep;
-  /// With `reschedule` and `debounce`: the first run is moved no further than this after the holder was enqueued. More
-  /// than 0. Unset: any number of calls may move it.
+  /// The first run is moved no further than this after the holder was enqueued. More than 0. Only with `reschedule`,
+  /// `debounce` and `debounce_merge`, because nothing else moves the run. Unset: any number of calls may move it.
   std::optional<milliseconds> latest = {};
 };
 
@@ -104,6 +104,12 @@ class UniqueConflict : public DatabaseError {
 };
 
 namespace detail {
+/// Nothing but a call that moves the run has a latest time.
+constexpr bool is_valid_latest(const Unique& unique) noexcept {
+  return !unique.latest || unique.on_conflict == OnConflict::reschedule || unique.on_conflict == OnConflict::debounce ||
+         unique.on_conflict == OnConflict::debounce_merge;
+}
+
 constexpr bool is_valid_unique(const Unique& unique) noexcept {
   if (unique.by.size() > JsonPointers::max_size) return false;
   for (const std::string_view pointer : unique.by) {

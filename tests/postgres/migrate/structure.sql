@@ -1364,6 +1364,7 @@ declare
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;
   met record;
+  no_array text;
 begin
   perform dogged.refuse_arrays(
     jsonb_build_object('names', cardinality(names), 'unique_keys', cardinality(enqueue_many_unique.unique_keys),
@@ -1374,8 +1375,6 @@ begin
                        'expires_ats', cardinality(expires_ats), 'tags', cardinality(enqueue_many_unique.tags),
                        'parent_ids', cardinality(parent_ids), 'args_versions', cardinality(args_versions)),
     tasks);
-  perform dogged.require_unique_times(p.period, p.latest) from unnest(unique_periods, latests) as p (period, latest)
-    where p.period is not null or p.latest is not null;
   name_of := dogged.for_each(names, tasks);
   unique_keys := dogged.for_each(enqueue_many_unique.unique_keys, tasks);
   unique_bys := dogged.for_each(unique_bys, tasks);
@@ -1383,6 +1382,15 @@ begin
   on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
   unique_periods := dogged.for_each(unique_periods, tasks);
   latests := dogged.for_each(latests, tasks);
+  perform dogged.require_unique_times(p.period, p.latest, p.on_conflict)
+     from unnest(unique_periods, latests, on_conflicts) as p (period, latest, on_conflict)
+    where p.period is not null or p.latest is not null;
+  select by.pointers into no_array from unnest(unique_bys) as by (pointers) where by.pointers !~ '^\s*\{' limit 1;
+  if found then
+    raise exception 'one of unique_bys is "%", which is not the text of an array', left(no_array, 256)
+      using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
+            errcode = 'invalid_parameter_value';
+  end if;
   run_ats := dogged.for_each(run_ats, tasks);
   expires_ats := dogged.for_each(expires_ats, tasks);
   args_versions := dogged.for_each(args_versions, tasks);
@@ -1532,7 +1540,7 @@ begin
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
-    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest);
+    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
@@ -2563,7 +2571,7 @@ begin
   select q.* into queue from dogged.queues q where q.name = lock_queue.name for no key update;
   if not found then
     raise exception 'the queue "%" does not exist', lock_queue.name
-      using errcode = 'invalid_parameter_value',
+      using errcode = '22Q01',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
                    || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
@@ -3884,12 +3892,12 @@ begin
            case when refuse_for_depth.held > refuse_for_depth.max_depth then ' or more' end, refuse_for_depth.max_depth,
            case when refuse_for_depth.held < refuse_for_depth.max_depth
                 then format(', and %s more do not fit in', refuse_for_depth.more) end)
-    using errcode = 'configuration_limit_exceeded',
+    using errcode = '53Q01',
           hint = 'Nothing was enqueued. Wait until tasks have ended, as EnqueueOptions::wait_for_room does, or raise '
                  'max_depth (dogged.set_queue, dogged queues set).';
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
+COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53Q01) of an enqueue to a queue that has no room for this many more tasks.';
 
 CREATE FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -3956,6 +3964,7 @@ declare
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
   remedy text := 'Nothing was enqueued.';
+  code text := 'invalid_parameter_value';
 begin
   if refuse_task.name is null or refuse_task.name = '' then
     mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
@@ -3976,6 +3985,7 @@ begin
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
     remedy := dogged.queues_to_tell_of() ||
               'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
+    code := '22Q01';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';
@@ -4018,7 +4028,7 @@ begin
     raise exception 'a queue, a definition or a setting was changed while % was enqueued', what
       using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
   end if;
-  raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
+  raise exception using message = mistake, hint = remedy, errcode = code;
 end $_$;
 
 COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
@@ -4407,7 +4417,7 @@ begin
   perform dogged.require_queue_name(require_queue.name);
   if not exists (select from dogged.queues q where q.name = require_queue.name) then
     raise exception 'the queue "%" does not exist', require_queue.name
-      using errcode = 'invalid_parameter_value',
+      using errcode = '22Q01',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(require_queue.name) || '. ', '')
                    || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;
@@ -4623,11 +4633,16 @@ end $$;
 
 COMMENT ON FUNCTION dogged.require_undeclared(name text, remedy text) IS 'Internal: raises an error if the program of a live worker declares a schedule.';
 
-CREATE FUNCTION dogged.require_unique_times(unique_period interval, latest interval) RETURNS void
+CREATE FUNCTION dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  if latest is not null and coalesce(on_conflict, 'keep') not in ('reschedule', 'debounce', 'debounce_merge') then
+    raise exception 'latest is %, and on_conflict is %, which moves no run', latest, coalesce(on_conflict, 'keep')
+      using hint = 'Leave latest out, or give on_conflict => ''reschedule'', ''debounce'' or ''debounce_merge''. Nothing was enqueued.',
+            errcode = 'invalid_parameter_value';
+  end if;
   if unique_period <= interval '0' or latest <= interval '0' then
     raise exception '% is %, and must be more than 0', case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
       case when unique_period <= interval '0' then unique_period else latest end
@@ -4635,7 +4650,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_unique_times(unique_period interval, latest interval) IS 'Internal: raises an error for a unique_period or a latest that is not more than 0.';
+COMMENT ON FUNCTION dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict) IS 'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4977,7 +4992,7 @@ begin
                             tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
   perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
   return task_id;
-exception when invalid_parameter_value or configuration_limit_exceeded then
+exception when invalid_parameter_value or sqlstate '22Q01' or sqlstate '53Q01' then
   perform dogged.note_tick(schedule, tick, 'skipped', sqlerrm, origin);
   return null;
 end $$;

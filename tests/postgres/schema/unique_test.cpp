@@ -732,6 +732,33 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
   CHECK(
       contains(mistake_in_sql("unique_by => array_fill('/a'::text, array[17])"), "17 JSON pointers; the limit is 16"));
   CHECK(contains(mistake_in_sql("unique_period => '-1 s'"), "unique_period is -00:00:01, and must be more than 0"));
+  CHECK(
+      contains(mistake_in_sql("latest => '1 min'"), "latest is 00:01:00, and on_conflict is keep, which moves no run"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.on_conflict = OnConflict::replace_args, .latest = 1min}}),
+                 "on_conflict is replace_args, which moves no run"));
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
+}
+
+TEST_CASE("a bad unique key of one task refuses the whole bulk call, and names the mistake") {
+  const auto [rules, mistake] = GENERATE(table<std::string, std::string>(
+      {{"unique_bys => array['{/n}', '{/user}']", "it is to be unique by \"/user\", and its args have no value there"},
+       {"unique_bys => array['{/n}', '/n']", "one of unique_bys is \"/n\", which is not the text of an array"},
+       {"unique_bys => array['{/n}', '{' || repeat('/n,', 16) || '/n}']", "17 JSON pointers; the limit is 16"},
+       {"unique_keys => array['a', '']", "its unique_key is empty"},
+       {"unique_keys => array['a', repeat('k', 513)]", "its unique_key has 513 bytes; the limit is 512"},
+       {"unique_keys => array['a', 'b'], unique_bys => array[null, '{/n}']",
+        "give either unique_key or unique_by, not both"},
+       {"unique_keys => array['a', 'b'], unique_periods => array[null, interval '0']",
+        "unique_period is 00:00:00, and must be more than 0"},
+       {"unique_keys => array['a', 'b'], latests => array[null, interval '1 min']",
+        "latest is 00:01:00, and on_conflict is keep, which moves no run"}}));
+  TestDatabase database;
+  const auto call = [&, rules = rules] {
+    database.run(
+        "select * from dogged.enqueue_many_unique(array['plain'], array['{\"n\": 1}', '{\"n\": 2}']::jsonb[], " +
+        rules + ")");
+  };
+  CHECK(contains(error_of<InvalidInput>(call).message(), mistake));
   CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
 }
 
