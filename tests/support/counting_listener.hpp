@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 
 #include "run/executor.hpp"
 
@@ -14,6 +15,7 @@ class CountingListener final : public runtime::Executor::Listener {
   void on_report(runtime::Report&& /*report*/) override { ++reports; }
   void on_deadline(runtime::SteadyClock::time_point /*deadline*/) override {}
   void on_expired() override {}
+  void on_defect(std::exception_ptr /*error*/) override {}
 };
 
 }  // namespace dogged::test

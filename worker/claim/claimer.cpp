@@ -310,6 +310,7 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) 
       if (db::is_defect(error)) {
         log_->log(event("give_back_failed"), spdlog::level::err,
                   "claimer: {}; the tasks that it holds are left to be rescued", error.what());
+        service_.note_defect(std::current_exception());
         return false;
       }
       plan_.on_failure(dynamic_cast<const ConnectionError*>(&error) != nullptr, SteadyClock::now());

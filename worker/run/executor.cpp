@@ -1,10 +1,13 @@
 // See executor.hpp.
 #include "run/executor.hpp"
 
+#include <exception>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include <cxxabi.h>
 
 #include <dogged/detail/mutex.hpp>
 #include <dogged/retry_options.hpp>
@@ -13,6 +16,7 @@
 #include "retry/counted.hpp"
 #include "run/attempt.hpp"
 #include "run/ending.hpp"
+#include "runtime/first_defect.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -34,6 +38,8 @@ struct Executor::State : std::enable_shared_from_this<State> {
   [[nodiscard]] Report give_up(std::size_t index) DOGGED_REQUIRES(mutex);
   void replace(std::size_t index) DOGGED_REQUIRES(mutex);
   void run_thread(Runner& runner);
+  void run_tasks(Runner& runner);
+  void end_broken(Runner& runner, std::exception_ptr error);
   /// Runs the handler, and hands the report on. False if the handler was given up meanwhile.
   [[nodiscard]] bool run_task(Runner& runner);
   [[nodiscard]] Report run_handler(Runner& runner) const;
@@ -134,6 +140,33 @@ void Executor::end_threads() {
 }
 
 void Executor::State::run_thread(Runner& runner) {
+  try {
+    run_tasks(runner);
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_exit in the handler: the thread must be let go
+  } catch (...) {
+    end_broken(runner, std::current_exception());
+  }
+}
+
+/// An abandoned thread only logs the mistake, because the listener may be gone.
+void Executor::State::end_broken(Runner& runner, std::exception_ptr error) {
+  {
+    const detail::Lock lock{mutex};
+    if (!pool.on_broken(runner.slot)) {
+      --around.tally->abandoned_threads;
+      const ClaimedTask& task = runner.slot.run().task;
+      around.log->log(event("abandoned_thread_broken"), spdlog::level::err,
+                      "task {} attempt {}: the thread of its handler, which was given up, met a mistake of dogged: {}",
+                      task.id, task.attempt, message_of(error));
+      return;
+    }
+    if (!pool.runs_any()) idle.notify_all();
+  }
+  around.listener.on_defect(std::move(error));
+}
+
+void Executor::State::run_tasks(Runner& runner) {
   detail::Lock lock{mutex};
   while (!ended) {
     // Before the lease is read: a renewal between the two must not make a lease look lapsed that never was.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ class Executor {
     virtual void on_deadline(SteadyClock::time_point deadline) = 0;
     /// take_expired() has something to give.
     virtual void on_expired() = 0;
+    /// A thread has met a mistake of dogged and has ended. The attempt of that thread is never reported, and the worker
+    /// must end.
+    virtual void on_defect(std::exception_ptr error) = 0;
 
    protected:
     ~Listener() = default;

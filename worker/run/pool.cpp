@@ -72,6 +72,14 @@ void Pool::on_reported(Slot& slot) {
   --running_;
 }
 
+bool Pool::on_broken(Slot& slot) {
+  if (slot.state_ == SlotState::given_up) return false;
+  if (slot.state_ == SlotState::reporting) --reporting_;
+  if (slot.state_ != SlotState::idle) --running_;
+  slot.state_ = SlotState::broken;
+  return true;
+}
+
 void Pool::note_run_time(std::chrono::nanoseconds run_time) {
   run_time = std::max(run_time, std::chrono::nanoseconds{1});
   const bool is_first = average_run_time_.count() == 0;
@@ -189,9 +197,11 @@ std::string_view to_text(Pool::SlotState state) noexcept {
     case Pool::SlotState::reporting:
       return "reporting";
     case Pool::SlotState::given_up:
+      return "given up";
+    case Pool::SlotState::broken:
       break;
   }
-  return "given up";
+  return "broken";
 }
 
 std::string_view to_text(Pool::Next next) noexcept {

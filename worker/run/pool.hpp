@@ -3,6 +3,7 @@
 //   idle --a task begins--> running --its stop token is to be set--> stopping
 //   running, stopping --the handler has ended--> reporting --the report is handed on--> idle
 //   running, stopping --the handler is given up--> given_up, for good
+//   idle, running, stopping, reporting --a mistake of dogged ends the thread--> broken, for good
 #pragma once
 
 #include <cstddef>
@@ -37,6 +38,7 @@ class Pool {
     stopping,   ///< as running, and its stop token was to be set
     reporting,  ///< the handler has ended, and its report is on the way
     given_up,   ///< the attempt was reported without its handler, and the slot is its thread's alone
+    broken,     ///< its thread has ended, and its attempt, if it had one, is never reported
   };
   /// The place of one thread, which the pool fills.
   class Slot {
@@ -105,6 +107,10 @@ class Pool {
   /// The handler has ended after `run_time`. False if it was given up: the thread has nothing more to do here.
   [[nodiscard]] bool on_ended(Slot& slot, std::chrono::nanoseconds run_time);
   void on_reported(Slot& slot);
+  /// A mistake of dogged ends the thread of any slot. The attempt no longer counts as running, so that nothing waits
+  /// for it. The attempt is still held: its handler has begun, and the task must not be given back. False if the
+  /// handler was given up: the slot is its thread's alone.
+  [[nodiscard]] bool on_broken(Slot& slot);
 
   // Stopping what runs.
 

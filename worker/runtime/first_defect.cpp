@@ -9,6 +9,16 @@
 
 namespace dogged::runtime {
 
+std::string message_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return db::one_line(known.what());
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
 void FirstDefect::note(const std::string& service, std::exception_ptr error) {
   const detail::Lock lock{mutex_};
   if (!found_) found_ = {service, std::move(error)};
@@ -22,14 +32,8 @@ bool FirstDefect::is_noted() const {
 void FirstDefect::rethrow() const {
   const detail::Lock lock{mutex_};
   if (!found_) return;
-  std::string message = "an unknown exception";
-  try {
-    std::rethrow_exception(found_->error);
-  } catch (const std::exception& error) {
-    message = db::one_line(error.what());
-  } catch (...) {
-  }
-  throw Defect("the worker ends, because its " + found_->service + " met a mistake that no retry mends: " + message,
+  throw Defect("the worker ends, because its " + found_->service +
+                   " met a mistake that no retry mends: " + message_of(found_->error),
                "if `dogged migrate --status` shows a current schema, this is a bug in dogged: please report the line");
 }
 

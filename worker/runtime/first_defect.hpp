@@ -9,6 +9,9 @@
 
 namespace dogged::runtime {
 
+/// The message of an exception, in one line.
+[[nodiscard]] std::string message_of(const std::exception_ptr& error);
+
 /// Thread-safe. The first mistake counts.
 class FirstDefect {
  public:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "runtime/time.hpp"
 #include "runtime/wake_fd.hpp"
@@ -60,6 +61,8 @@ class Service {
   [[nodiscard]] Session& session() const noexcept { return *settings_.session; }
   [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   [[nodiscard]] bool is_stopping() const noexcept { return stop_.stop_requested(); }
+  /// As if the service's own thread had thrown `error`. For the thread that called stop().
+  void note_defect(std::exception_ptr error) const { settings_.on_defect(std::move(error)); }
   /// Session::recover_from, which a stop cuts short.
   void recover_from(const std::exception& error) const;
   /// Waits until `until`, or until wake() or request_stop(). True if it was woken.

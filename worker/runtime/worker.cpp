@@ -91,11 +91,12 @@ void require_usable(db::Connection& connection) {
                      "'read committed'");
 }
 
-/// A worker that does not start must not look alive until its lease has lapsed.
-void withdraw(db::Connection& connection, std::int64_t worker_id) noexcept {
+/// A worker that does not start must not look alive until its lease has lapsed. Throws only a mistake of dogged.
+void withdraw(db::Connection& connection, std::int64_t worker_id) {
   try {
     connection.run(sql::StopWorker{.worker_id = worker_id});
-  } catch (const std::exception&) {  // its lease lapses
+  } catch (const std::exception& error) {  // its lease lapses
+    if (db::is_defect(error)) throw;
   }
 }
 
@@ -140,6 +141,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
       begin(database.connection(), previous_lease);
       database.succeeded();
     } catch (const DatabaseError& error) {
+      throw_if_defect("start");
       if (!is_again_) throw;
       database.recover_from(error, {});
       if (stop_.is_readable()) lease_ = std::make_shared<Lease>(0, settings_.lease, SteadyClock::now());
@@ -308,6 +310,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   void on_report(Report&& report) override { completer->add(std::move(report)); }
   void on_deadline(TimePoint deadline) override { watchdog.note_deadline(deadline); }
   void on_expired() override { inbox->note_expired(); }
+  void on_defect(std::exception_ptr error) override { worker.note_defect("executor", std::move(error)); }
 
   // LeaseKeeper::Listener
 
@@ -365,6 +368,7 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
   if (id() == 0) return result;  // told to stop before it could register
   if (stop_.is_readable()) {
     sign_off();
+    defect_.rethrow();
     return result;
   }
   Incarnation::End end = Incarnation::End::none;
@@ -386,7 +390,9 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
                   duration_to_text(grace));
       result = shut_down(services, Shutdown{grace, stop_grace});
     } catch (...) {  // the services could not be started
+      note_if_defect("main thread");
       sign_off();
+      defect_.rethrow();
       throw;
     }
     log_->log(event("worker_stopped"), spdlog::level::info,
@@ -427,6 +433,22 @@ void Worker::note_defect(const std::string& service, std::exception_ptr error) {
   attention_.wake();
 }
 
+/// Notes the exception in flight if that is a mistake of dogged.
+void Worker::note_if_defect(const std::string& part) noexcept {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    if (db::is_defect(error)) note_defect(part, std::current_exception());
+  } catch (...) {  // not dogged's
+  }
+}
+
+/// Throws Defect if the exception in flight is a mistake of dogged.
+void Worker::throw_if_defect(const std::string& part) {
+  note_if_defect(part);
+  defect_.rethrow();
+}
+
 /// Registers a new incarnation as soon as PostgreSQL answers. False if the worker was told to stop before.
 bool Worker::register_again() {
   Session database{database_settings("registration"), "registration", log_};
@@ -441,6 +463,7 @@ bool Worker::register_again() {
       is_again_ = true;
       return true;
     } catch (const DatabaseError& error) {
+      throw_if_defect("registration");
       database.recover_from(error, {});
     }
   }
@@ -536,6 +559,7 @@ bool Worker::sign_off() noexcept {
     return true;
   } catch (const std::exception& error) {
     log_->log(event("sign_off_failed"), spdlog::level::warn, "could not sign off: {}", error.what());
+    note_if_defect("shutdown");
     return false;
   }
 }
@@ -550,6 +574,7 @@ bool Worker::wake_others() noexcept {
     return true;
   } catch (const std::exception& error) {
     log_->log(event("wake_failed"), spdlog::level::warn, "could not wake other workers: {}", error.what());
+    note_if_defect("shutdown");
     return false;
   }
 }

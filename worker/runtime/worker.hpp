@@ -109,6 +109,8 @@ class Worker {
   [[nodiscard]] bool register_again();
   [[nodiscard]] Incarnation wait_for_end();
   void note_defect(const std::string& service, std::exception_ptr error);
+  void note_if_defect(const std::string& part) noexcept;
+  void throw_if_defect(const std::string& part);
   [[nodiscard]] ShutdownResult shut_down(Services& services, Shutdown shutdown);
   [[nodiscard]] bool carry_out(const Shutdown::Action& action, Services& services, ShutdownResult& result,
                                std::vector<Report>& given_up);

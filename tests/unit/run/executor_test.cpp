@@ -1,8 +1,11 @@
-// The threads of a queue where the system has no more of them. tests/postgres tests the tasks that executors run.
+// The threads of a queue where the system has no more of them, and where dogged has a mistake. tests/postgres tests the
+// tasks that executors run.
 #include "run/executor.hpp"
 
 #include <chrono>
+#include <exception>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +17,8 @@
 
 #include <dogged/worker.hpp>
 
+#include "runtime/first_defect.hpp"
+#include "runtime/invariant.hpp"
 #include "support/catch.hpp"
 #include "support/counting_listener.hpp"
 #include "tasks/definition.hpp"
@@ -70,6 +75,40 @@ TEST_CASE("threads that the system refuses are started when it has more, and bot
   REQUIRE(logged.size() == 2);
   CHECK(logged[0].find("and not 200, until more threads can be started") != std::string::npos);
   CHECK(logged[1].find("runs 200 tasks at once") != std::string::npos);
+}
+
+TEST_CASE("a broken invariant on a thread reaches the owner, and nothing waits for the attempt") {
+  class BrokenListener final : public runtime::Executor::Listener {
+   public:
+    void on_report(runtime::Report&& /*report*/) override { runtime::require_invariant(false, "on purpose"); }
+    void on_deadline(runtime::SteadyClock::time_point /*deadline*/) override {}
+    void on_expired() override {}
+    void on_defect(std::exception_ptr error) override { defect.set_value(runtime::message_of(error)); }
+
+    std::promise<std::string> defect;
+  } listener;
+  const auto definitions = std::make_shared<const runtime::Definitions>(
+      runtime::make_definitions(Tasks{}.add([](Context&, const nlohmann::json&) {}, Task<nlohmann::json>{"a"}).all()));
+  runtime::Executor executor{{.queue = "mail", .concurrency = 1},
+                             {.log = std::make_shared<spdlog::logger>("test"),
+                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .definitions = definitions,
+                              .tally = std::make_shared<runtime::Tally>(),
+                              .listener = listener}};
+  runtime::ClaimedTask task;
+  task.id = 7;
+  task.attempt = 1;
+  task.definition = &definitions->at("a");
+  task.args_json = "{}";
+  std::vector<runtime::ClaimedTask> tasks{task};
+  executor.submit(std::move(tasks));
+  auto defect = listener.defect.get_future();
+  REQUIRE(defect.wait_for(20s) == std::future_status::ready);
+  CHECK(defect.get() == "broken invariant: on purpose");
+  CHECK(executor.wait_idle(std::chrono::steady_clock::now() + 20s));
+  CHECK(executor.give_up_all().empty());
+  REQUIRE(executor.held().size() == 1);
+  CHECK(executor.held().front().id == 7);
 }
 
 TEST_CASE("a thread that runs tasks of several names counts each attempt under the name of its task") {

@@ -180,6 +180,47 @@ TEST_CASE("a handler that was given up ends without a report, and its place is f
   CHECK(threads.pool.demand() == 0);
 }
 
+TEST_CASE(
+    "an attempt whose thread is broken is waited for by nobody, is still held, and is neither stopped nor given up") {
+  const auto breaks = [](const std::function<void(Threads&)>& first) {
+    Threads threads{2};
+    threads.pool.submit({task(1, timeout), task(2)});
+    first(threads);
+    CHECK(threads.pool.on_broken(*threads.slots[0]));
+    CHECK(threads.state(0) == SlotState::broken);
+    CHECK_FALSE(threads.pool.runs_any());
+    CHECK(threads.held() == std::vector<TaskId>{2, 1});
+    CHECK(threads.pool.due(start + timeout + grace).stops.empty());
+    CHECK(threads.pool.stop_all(StopReason::shutdown, start).empty());
+    CHECK(threads.pool.running().empty());
+  };
+  const auto begin = [](Threads& threads) { REQUIRE(threads.next(0) == Next::run); };
+  SECTION("while its handler runs") { breaks(begin); }
+  SECTION("after its stop token was set") {
+    breaks([&](Threads& threads) {
+      begin(threads);
+      REQUIRE(threads.pool.cancel(1, 1, start));
+    });
+  }
+  SECTION("before its report was handed on") {
+    breaks([&](Threads& threads) {
+      begin(threads);
+      REQUIRE(threads.ended(0));
+    });
+  }
+}
+
+TEST_CASE("a thread that breaks without an attempt, or after its attempt was given up, leaves the running ones alone") {
+  Threads threads{2};
+  threads.pool.submit({task(1)});
+  REQUIRE(threads.next(0) == Next::run);
+  CHECK(threads.pool.on_broken(*threads.slots[1]));
+  CHECK(threads.pool.load().running == 1);
+  (void)threads.pool.give_up(0);
+  CHECK_FALSE(threads.pool.on_broken(*threads.slots[0]));
+  CHECK(threads.pool.load().running == 0);
+}
+
 TEST_CASE("tasks that wait for longer than foreseen are taken back, and none is claimed ahead of busy threads again") {
   Threads threads{2};
   threads.pool.submit({task(1), task(2), task(3)});
