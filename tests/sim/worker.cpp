@@ -647,7 +647,7 @@ void Worker::end_in_transaction(Executor& executor, const std::shared_ptr<Runner
 /// As Executor::State::run_task. Nothing is reported of a handler that was given up.
 void Worker::end_handler(Executor& executor, Runner& runner, int handler, runtime::HandlerEnd end) {
   if (runner.handlers != handler) return;
-  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  const auto& [task, started_at, deadline] = runner.slot.run();
   end = runtime::end_that_counts(std::move(end), *task.definition, runner.completion_begun, runner.reason);
   runtime::Report report = runtime::report_of(task, started_at, now(), std::move(end), draw_for(task));
   report.may_be_committed = runner.completion_begun;
@@ -674,13 +674,10 @@ void Worker::add(runtime::Report report) {
 
 /// The stop token is set. Most handlers heed it.
 void Worker::stop(Executor& executor, const Pool::Stop& stop) {
-  const auto found = std::find_if(executor.runners.begin(), executor.runners.end(), [&](const auto& runner) {
-    return Pool::state(runner->slot) == Pool::SlotState::stopping && &runner->slot.run() == stop.run;
-  });
-  const std::shared_ptr<Runner> runner = *found;
+  const std::shared_ptr<Runner> runner = executor.runners[stop.slot];
   if (runner->reason != StopReason::none) return;  // the first reason counts
   runner->reason = stop.reason;
-  Random random = stream_of_handler(stop.run->task, 3);
+  Random random = stream_of_handler(runner->slot.run().task, 3);
   if (!random.chance(heeding)) return;
   later(random.between(10us, 20ms), [this, &executor, runner, handler = runner->handlers] {
     end_handler(executor, *runner, handler, runtime::failed_with(ErrorCode{"AGAIN"}, "stopped"));
@@ -713,7 +710,7 @@ bool Worker::runs_any() const {
 
 /// While the lease is in doubt, the lease comes first.
 void Worker::check_ends(const Runner& runner) const {
-  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  const auto& [task, started_at, deadline] = runner.slot.run();
   if (runner.reason != StopReason::timeout || frozen_until_ > started_at) return;
   promises::every_handler_ends_in_time(task.id, task.attempt, now() - started_at, timeout + stop_grace);
 }

@@ -314,7 +314,7 @@ class Worker {
   std::optional<Life> life_;
 
   std::unique_ptr<runtime::ClaimPlan> plan_;
-  runtime::ClaimInbox::Told told_;
+  runtime::Told told_;
   bool claimer_waits_ = false;
   bool claimer_has_ended_ = false;
   bool waits_for_room_ = false;

@@ -55,7 +55,7 @@ void ClaimInbox::note_stop() {
   end_wait_under_way();
 }
 
-ClaimInbox::Told ClaimInbox::take() {
+Told ClaimInbox::take() {
   const detail::Lock lock{mutex_};
   has_told_ = has_room_ = false;
   return std::exchange(told_, {});

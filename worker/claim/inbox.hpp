@@ -9,6 +9,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "claim/told.hpp"
 #include "runtime/time.hpp"
 #include "runtime/wake_fd.hpp"
 
@@ -17,15 +18,6 @@ namespace dogged::runtime {
 /// Thread-safe.
 class ClaimInbox {
  public:
-  /// The messages since the last take().
-  struct Told {
-    bool has_ready = false;       ///< tasks of any queue are ready, and the other workers are to be woken as well
-    bool has_rescued = false;     ///< tasks of any queue are ready; the other workers were woken
-    TimePoint due_at = never;     ///< when the earliest scheduled retry is due
-    bool server_is_back = false;  ///< the connection was lost for a while, and the next one may be to another server
-    bool has_expired = false;     ///< an executor holds tasks that expired before they could begin
-  };
-
   /// This worker has made tasks ready, perhaps more than it can take.
   void note_ready();
   /// Tasks were rescued, and sleeping workers were notified.

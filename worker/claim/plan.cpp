@@ -143,7 +143,7 @@ ClaimPlan::Action ClaimPlan::wait(const Capacity& capacity) const {
   return {.step = Step::hear, .until = until, .for_room = queues_.any(ServedQueues::State::open)};
 }
 
-void ClaimPlan::on_told(const ClaimInbox::Told& told, TimePoint now) {
+void ClaimPlan::on_told(const Told& told, TimePoint now) {
   if (told.has_ready || told.has_rescued || told.server_is_back) {
     queues_.look_again();
     due_.on_unknown();  // if the server's clock was set back, tasks that this worker made ready wait again

@@ -16,10 +16,10 @@
 #include "claim/claims_sum.hpp"
 #include "claim/due.hpp"
 #include "claim/following.hpp"
-#include "claim/inbox.hpp"
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
+#include "claim/told.hpp"
 #include "runtime/time.hpp"
 
 namespace dogged::runtime {
@@ -78,7 +78,7 @@ class ClaimPlan {
 
   // Events. If an action's statement throws, on_failure is called, and no other event for that action.
 
-  void on_told(const ClaimInbox::Told& told, TimePoint now);
+  void on_told(const Told& told, TimePoint now);
   /// Notifications that were heard: of a queue (all queues if empty), of settings of queues, of circuits.
   void on_notified(std::string_view queue, TimePoint now);
   void on_queues_changed() noexcept { following_.on_changed(); }

@@ -16,6 +16,7 @@
 #include "retry/counted.hpp"
 #include "run/attempt.hpp"
 #include "run/ending.hpp"
+#include "run/stop_signal.hpp"
 #include "runtime/first_defect.hpp"
 #include "tasks/definition.hpp"
 
@@ -25,6 +26,7 @@ namespace dogged::runtime {
 struct Executor::Runner {
   Pool::Slot slot;
   std::optional<AttemptTrace> trace;  // of the slot's run, and begun with it
+  std::optional<StopSignal> stop;     // likewise
   const Definition* counted = nullptr;
   AttemptCounts::ByOutcome* counts = nullptr;  // of `counted`, which ran last
 };
@@ -35,6 +37,7 @@ struct Executor::State : std::enable_shared_from_this<State> {
 
   void add_threads() DOGGED_REQUIRES(mutex);
   void start_missing_threads() DOGGED_REQUIRES(mutex);
+  void request(const Pool::Stop& stop) DOGGED_REQUIRES(mutex) { runners[stop.slot]->stop->request(stop.reason); }
   [[nodiscard]] Report give_up(std::size_t index) DOGGED_REQUIRES(mutex);
   void replace(std::size_t index) DOGGED_REQUIRES(mutex);
   void run_thread(Runner& runner);
@@ -178,6 +181,7 @@ void Executor::State::run_tasks(Runner& runner) {
     }
     if (next == Pool::Next::run) {
       runner.trace.emplace();
+      runner.stop.emplace();
       const TimePoint deadline = runner.slot.run().deadline;
       if (deadline != never) around.listener.on_deadline(deadline);
     }
@@ -212,11 +216,11 @@ bool Executor::State::run_task(Runner& runner) {
 }
 
 Report Executor::State::run_handler(Runner& runner) const {
-  const auto& [task, started_at, deadline, stop] = runner.slot.run();
+  const auto& [task, started_at, deadline] = runner.slot.run();
   if (task.cancelled) return report_not_begun(task, SteadyClock::now());
   AttemptTrace& trace = *runner.trace;
   if (!trace.begin(task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
-  Report report = run_attempt(task, stop, started_at, settings.attempts, trace, *around.log, random_draw());
+  Report report = run_attempt(task, *runner.stop, started_at, settings.attempts, trace, *around.log, random_draw());
   trace.leave();
   return report;
 }
@@ -299,21 +303,21 @@ bool Executor::wait_idle(SteadyClock::time_point until) {
 
 void Executor::stop_all(StopReason reason) {
   const detail::Lock lock{state_->mutex};
-  for (const auto& [run, why, given_up_at] : state_->pool.stop_all(reason, SteadyClock::now())) run->stop.request(why);
+  for (const Pool::Stop& stop : state_->pool.stop_all(reason, SteadyClock::now())) state_->request(stop);
 }
 
 void Executor::cancel(TaskId id, int attempt) {
   const detail::Lock lock{state_->mutex};
   const auto stop = state_->pool.cancel(id, attempt, SteadyClock::now());
   if (!stop) return;
-  stop->run->stop.request(stop->reason);
+  state_->request(*stop);
   if (stop->given_up_at != never) state_->around.listener.on_deadline(stop->given_up_at);
 }
 
 SteadyClock::time_point Executor::enforce_deadlines(SteadyClock::time_point now) {
   const detail::Lock lock{state_->mutex};
   const Pool::Due due = state_->pool.due(now);
-  for (const Pool::Stop& stop : due.stops) stop.run->stop.request(stop.reason);
+  for (const Pool::Stop& stop : due.stops) state_->request(stop);
   for (const std::size_t index : due.overdue) state_->replace(index);  // from the last: the others keep their indices
   return due.next;
 }

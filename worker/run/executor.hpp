@@ -12,7 +12,6 @@
 #include "lease/lease.hpp"
 #include "run/attempt_settings.hpp"
 #include "run/pool.hpp"
-#include "run/stop_signal.hpp"
 #include "runtime/claimed_task.hpp"
 #include "runtime/tally.hpp"
 

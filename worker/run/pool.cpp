@@ -91,13 +91,14 @@ bool Pool::runs(const Slot& slot) noexcept {
 }
 
 /// The first reason counts.
-Pool::Stop Pool::stop(Slot& slot, StopReason reason, TimePoint now) const {
+Pool::Stop Pool::stop(std::size_t index, StopReason reason, TimePoint now) {
+  Slot& slot = *slots_[index];
   if (slot.state_ == SlotState::running) {
     slot.state_ = SlotState::stopping;
     slot.stopped_at_ = now;
     slot.reason_ = reason;
   }
-  return {&*slot.run_, slot.reason_, given_up_at(slot)};
+  return {index, slot.reason_, given_up_at(slot)};
 }
 
 /// At a shutdown, and when the lease is lost, the worker gives up all attempts at once, after it has signed off.
@@ -109,9 +110,7 @@ TimePoint Pool::given_up_at(const Slot& slot) const {
 std::vector<Pool::Stop> Pool::stop_all(StopReason reason, TimePoint now) {
   close();
   std::vector<Stop> stops;
-  for (const auto& slot : slots_) {
-    if (runs(*slot)) stops.push_back(stop(*slot, reason, now));
-  }
+  for (const std::size_t index : running()) stops.push_back(stop(index, reason, now));
   return stops;
 }
 
@@ -119,10 +118,9 @@ std::optional<Pool::Stop> Pool::cancel(TaskId id, int attempt, TimePoint now) {
   for (ClaimedTask& task : waiting_) {
     if (task.id == id && task.attempt == attempt) task.cancelled = true;
   }
-  for (const auto& slot : slots_) {
-    if (runs(*slot) && slot->run_->task.id == id && slot->run_->task.attempt == attempt) {
-      return stop(*slot, StopReason::cancelled, now);
-    }
+  for (const std::size_t index : running()) {
+    const ClaimedTask& task = slots_[index]->run_->task;
+    if (task.id == id && task.attempt == attempt) return stop(index, StopReason::cancelled, now);
   }
   return std::nullopt;
 }
@@ -132,7 +130,7 @@ Pool::Due Pool::due(TimePoint now) {
   for (std::size_t i = slots_.size(); i-- > 0;) {
     Slot& slot = *slots_[i];
     if (slot.state_ == SlotState::running && now >= slot.run_->deadline) {
-      due.stops.push_back(stop(slot, StopReason::timeout, now));
+      due.stops.push_back(stop(i, StopReason::timeout, now));
     }
     if (!runs(slot)) continue;
     const TimePoint at = slot.state_ == SlotState::running ? slot.run_->deadline : given_up_at(slot);

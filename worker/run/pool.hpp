@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "run/stop_signal.hpp"
+#include <dogged/context.hpp>
+
 #include "runtime/claimed_task.hpp"
 #include "runtime/time.hpp"
 
@@ -30,7 +31,6 @@ class Pool {
     const ClaimedTask task;
     const TimePoint started_at;
     const TimePoint deadline;  ///< when its stop token is to be set; never: it has no timeout
-    StopSignal stop = {};
   };
   enum class SlotState {
     idle,       ///< its thread waits for a task
@@ -57,9 +57,9 @@ class Pool {
     expired,  ///< a task expired before it could begin: take_expired() has it
     run,      ///< Slot::run() is to be run
   };
-  /// A stop token to be set.
+  /// A stop token to be set: that of the handler in a slot.
   struct Stop {
-    Run* run = nullptr;
+    std::size_t slot = 0;  ///< its index
     StopReason reason = StopReason::none;
     TimePoint given_up_at = never;  ///< when the handler is given up; never: at the end of a shutdown at the earliest
 
@@ -138,7 +138,7 @@ class Pool {
  private:
   void note_run_time(std::chrono::nanoseconds run_time);
   [[nodiscard]] static bool runs(const Slot& slot) noexcept;
-  [[nodiscard]] Stop stop(Slot& slot, StopReason reason, TimePoint now) const;
+  [[nodiscard]] Stop stop(std::size_t index, StopReason reason, TimePoint now);
   [[nodiscard]] TimePoint given_up_at(const Slot& slot) const;
 
   std::size_t concurrency_;

@@ -268,7 +268,7 @@ TEST_CASE("a table that another session keeps locked does not hold up a shutdown
                          std::make_shared<spdlog::logger>("log", sink),
                          stop};
   std::thread thread{[&] { worker.run(); }};
-  const bool sleeps = worker_is_asleep(database, worker.id());
+  const bool sleeps = worker_is_asleep(database, worker.id().value());
   db::Connection user{database.settings()};
   bool waits = false;
   user.transaction([&] {

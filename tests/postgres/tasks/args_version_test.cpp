@@ -105,7 +105,8 @@ std::string said_at_start(TestDatabase& database) {
   settings.name = "starts";
   const runtime::WakeFd stop;
   const runtime::Worker worker{settings, runtime::make_definitions(old_program()), log, stop};
-  database.run("update dogged.workers set stopped_at = now() where id = $1::bigint", db::Params{}.add(worker.id()));
+  database.run("update dogged.workers set stopped_at = now() where id = $1::bigint",
+               db::Params{}.add(worker.id().value()));
   return said.str();
 }
 

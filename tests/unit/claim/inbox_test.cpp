@@ -76,7 +76,7 @@ TEST_CASE("a message that comes while the claimer does not wait is given once") 
   ClaimInbox inbox;
   inbox.note_ready();
   inbox.note_expired();
-  const ClaimInbox::Told told = inbox.take();
+  const Told told = inbox.take();
   CHECK(told.has_ready);
   CHECK(told.has_expired);
   CHECK_FALSE(told.has_rescued);
