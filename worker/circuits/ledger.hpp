@@ -1,5 +1,5 @@
-// What a worker knows of the circuits of its tasks, and what its attempts say of them. Pure: circuits.cpp reads and
-// writes the rows.
+// The ledger decides which tasks of a circuit may begin, and keeps what attempts have said of their circuits. Pure:
+// circuits.cpp reads and writes the rows.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// What other threads tell the lease keeper: the progress of running handlers (Context::progress), and that the worker
-// stops. Of each attempt only the latest progress is kept, so that a handler may call as often as it likes. An attempt
-// that was given up may still report beside its successor; the write takes the present attempt's values.
+// Other threads tell the lease keeper through this inbox of the progress of running handlers (Context::progress), and
+// of the worker's stop. The inbox keeps only the latest progress of each attempt, so that a handler may call as often
+// as it likes. An attempt that was given up may still report beside its successor. The write takes the present
+// attempt's values.
 #pragma once
 
 #include <atomic>
@@ -41,8 +42,8 @@ class KeeperInbox {
   [[nodiscard]] bool is_stopping() const noexcept { return is_stopping_; }
   [[nodiscard]] bool has_unwritten() const;
   [[nodiscard]] std::vector<ReportedProgress> take();
-  /// What was taken could not be written. What was said since then stays. Values of at most 1,000
-  /// attempts are kept: a database may refuse progress for hours, and each second the keeper sends all that is kept.
+  /// Puts back values that the keeper could not write. A newer value of the same attempt stays. The inbox keeps values
+  /// of at most 1,000 attempts, because a database may refuse progress for hours.
   void put_back(std::vector<ReportedProgress> taken);
   [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
   void end_wait() const noexcept { wake_.reset(); }

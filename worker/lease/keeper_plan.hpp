@@ -52,8 +52,8 @@ class KeeperPlan {
   /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
   void on_renewed(TimePoint asked_at, milliseconds after) noexcept { beat_at_ = asked_at + after; }
   void on_ended() noexcept { state_ = State::ended; }
-  /// The worker claims nothing more. The first time, a heartbeat is due that says so: a stopping worker may run its
-  /// tasks for minutes, and operators must not take it for one that claims.
+  /// The worker claims nothing more. The first call makes a heartbeat due that says so. A stopping worker may run its
+  /// tasks for minutes, and operators must not take the worker for one that claims.
   void on_stopping() noexcept;
   void on_listening() noexcept;
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.

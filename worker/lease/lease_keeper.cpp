@@ -136,8 +136,8 @@ void LeaseKeeper::write_progress() {
   }
 }
 
-/// A missing right or an operator's trigger may last. It must not cost the lease its notifications: taken for a failure
-/// of the connection, each refusal would let the keeper listen anew, ten times a second.
+/// A missing right or an operator's trigger may last. A refusal must not cost the lease its notifications. Treated as a
+/// failure of the connection, each refusal would make the keeper listen anew, ten times a second.
 void LeaseKeeper::note_refused(const Error& error) {
   plan_.on_progress_refused(SteadyClock::now());
   if (!std::exchange(is_refused_, true)) listener_.on_progress_refused(error);

@@ -12,9 +12,10 @@ namespace {
 
 /// Whether the task would expire before its retry. As in complete.sql, no attempt has ended before its claim, even if
 /// the server's clock was set back since.
-/// The time since the sending counts for too late. The database judged when the sending came to it, and says later how
-/// long the task has still to live. Judged by the time of that question, a retry just before the expiry could be too
-/// late for the database alone, and its report was sent again for ever (seed 91,005 of the simulation).
+///
+/// The database judged the report when the sending came, and later said how long the task has still to live. The time
+/// of that question is too late for a retry just before the expiry. The database alone then refused the report, and the
+/// completer sent it again for ever (seed 91,005 of the simulation).
 bool is_too_late(const Report& report, const Holder& holder, TimePoint sent_at) {
   if (!report.transition.next_run || !holder.expires_in_us) return false;
   const std::chrono::microseconds delay = report.transition.next_run->delay;

@@ -82,7 +82,7 @@ class ReportBatch {
   void on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at);
   /// The verdicts on not_taken(), in its order, by an answer at `now`.
   void on_explained(const std::vector<Verdict>& verdicts, TimePoint now);
-  /// PostgreSQL refuses a value in part(). False: no report gave such a value, and the sending has failed.
+  /// PostgreSQL refuses a value in part(). `none`: no report gave such a value, and the sending has failed.
   [[nodiscard]] Remedy on_refused(std::string_view reason);
   void on_failure() noexcept;
 

@@ -1,5 +1,5 @@
-// What the end of a handler makes of its attempt: the report. Pure: attempt.cpp runs the handler, and describes how it
-// ended.
+// The functions here make the report of an attempt from the end of its handler. Pure: attempt.cpp runs the handler, and
+// describes how it ended.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What handlers ask of the queue's database. All handlers of a worker share one connection, which the first question
-// opens: a worker whose handlers ask nothing has none.
+// Handlers ask the queue's database through this session. All handlers of a worker share one connection. The first
+// question opens the connection, so a worker whose handlers ask nothing has none.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// What the threads of a queue run, and what waits for them. Pure: executor.cpp has the threads, the lock and the clock.
+// The pool decides which task a queue's threads run next, stop or give up. Pure: executor.cpp has the threads, the lock
+// and the clock.
 //
 //   idle --a task begins--> running --its stop token is to be set--> stopping
 //   running, stopping --the handler has ended--> reporting --the report is handed on--> idle

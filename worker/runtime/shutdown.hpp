@@ -1,8 +1,8 @@
 // In which order a worker shuts down, and how long each step may take. Pure: worker.cpp carries the steps out.
 //
-// The worker signs off before the attempts are recorded that it interrupted: another worker may begin their tasks from
-// then on, and must not find that this one still holds a lease. A step that fails does not end the shutdown: what could
-// not be given back or written is rescued when the lease has lapsed.
+// The worker signs off before it records the attempts that it interrupted. Another worker may begin their tasks from
+// then on, and must not find a lease of this worker. A step that fails does not end the shutdown: tasks that could not
+// be given back, and reports that could not be written, are rescued when the lease has lapsed.
 #pragma once
 
 #include <iosfwd>

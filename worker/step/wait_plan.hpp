@@ -1,4 +1,5 @@
-// What a handler does about a wait (Context::sleep, Context::wait_event). Pure: steps.cpp asks the database.
+// The plan decides how a handler goes about a wait (Context::sleep, Context::wait_event). Pure: steps.cpp asks the
+// database.
 //
 //   asking --the database is busy--> pausing --the pause is over--> asking
 //   pausing --the handler is asked to stop--> stopped
