@@ -29,10 +29,6 @@ enum class Query {
   ticks
 };
 
-inline constexpr Query all_queries[] = {
-    Query::queues,  Query::attempts, Query::waits,     Query::new_dead_letters, Query::dead_letters, Query::circuits,
-    Query::workers, Query::tables,   Query::snapshots, Query::partitions,       Query::schedules,    Query::ticks};
-
 [[nodiscard]] constexpr std::string_view to_text(Query query) {
   switch (query) {
     case Query::queues:

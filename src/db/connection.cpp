@@ -128,8 +128,6 @@ std::string_view Row::text(const char* column) const {
 
 std::int64_t Row::number(const char* column) const { return number_in<std::int64_t>(text(column), column); }
 
-double Row::real(const char* column) const { return number_in<double>(text(column), column); }
-
 bool Row::boolean(const char* column) const {
   const std::string_view value = text(column);
   if (value != "t" && value != "f") throw std::logic_error(std::string{"column "} + column + " is no boolean");
@@ -144,11 +142,6 @@ std::optional<std::string> Row::maybe_text(const char* column) const {
 std::optional<std::int64_t> Row::maybe_number(const char* column) const {
   if (is_null(column)) return std::nullopt;
   return number(column);
-}
-
-std::optional<double> Row::maybe_real(const char* column) const {
-  if (is_null(column)) return std::nullopt;
-  return real(column);
 }
 
 Rows::Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -500,7 +493,5 @@ std::optional<std::chrono::steady_clock::time_point> Connection::busy_since() co
 }
 
 const Settings& Connection::settings() const noexcept { return impl_->settings; }
-
-int Connection::server_major_version() const { return impl_->connection->server_version() / 10000; }
 
 }  // namespace dogged::db

@@ -99,8 +99,6 @@ class Connection {
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> busy_since() const noexcept;
 
   [[nodiscard]] const Settings& settings() const noexcept;
-  /// PostgreSQL's major version, for example 15.
-  [[nodiscard]] int server_major_version() const;
 
  private:
   void begin();

@@ -23,11 +23,9 @@ class Row {
   [[nodiscard]] bool is_null(const char* column) const;
   [[nodiscard]] std::string_view text(const char* column) const;  ///< not null
   [[nodiscard]] std::int64_t number(const char* column) const;    ///< not null
-  [[nodiscard]] double real(const char* column) const;            ///< not null
   [[nodiscard]] bool boolean(const char* column) const;           ///< not null
   [[nodiscard]] std::optional<std::string> maybe_text(const char* column) const;
   [[nodiscard]] std::optional<std::int64_t> maybe_number(const char* column) const;
-  [[nodiscard]] std::optional<double> maybe_real(const char* column) const;
 
   /// The value of a column, by its position from 0: int, std::int64_t, double, bool, std::string or an optional of one.
   template <class T>

@@ -67,8 +67,6 @@ class Service {
   void recover_from(const std::exception& error) const;
   /// Waits until `until`, or until wake() or request_stop(). True if it was woken.
   bool wait_until(TimePoint until) const noexcept;
-  /// Readable from wake() on, until wait_until() has returned true.
-  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
 
  private:
   void run() noexcept;
