@@ -162,6 +162,23 @@ TEST_CASE("64 clients that enqueue the same key at once make one task, whether o
   CHECK(database.value("select count(*) as value from dogged.tasks_live") == std::to_string(rounds));
 }
 
+TEST_CASE("enqueue_many_unique_in gives the outcome of each task in their order, and asks nothing for none") {
+  TestDatabase database;
+  pqxx::connection connection{database.settings().url};
+  pqxx::work transaction{connection};
+  const NewTask keyed{.name = std::string{plain.name()}, .args_json = "1", .options = {.unique_key = "key"}};
+  const NewTask free{.name = std::string{plain.name()}, .args_json = "2"};
+  const std::vector<Enqueued> all = enqueue_many_unique_in(transaction, {keyed, free, keyed}, database.schema());
+  CHECK(enqueue_many_unique_in(transaction, {}, "test_nowhere").empty());
+  transaction.commit();
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].is_new());
+  CHECK(all[1].is_new());
+  CHECK(all[1].id != all[0].id);
+  CHECK(all[2] == existed(all[0].id));
+  CHECK(database.value("select count(*) as value from dogged.tasks") == "2");
+}
+
 TEST_CASE("an enqueue waits for a transaction that has taken its key, and takes the key if that rolls back") {
   TestDatabase database;
   for (const bool commits : {true, false}) {
