@@ -134,7 +134,7 @@ void TaskWait::connect() {
       connection_.emplace(settings_.database);
       migrate::require_current(*connection_);
     }
-    if (!listens_) connection_->listen("ended");
+    if (!listens_) connection_->listen(db::Channel::ended);
     listens_ = true;
   } catch (...) {  // half set up is no connection
     connection_.reset();

@@ -382,7 +382,7 @@ class Connection::Impl {
   std::unordered_map<std::string, Text> texts;  // by the names of the statements
   enum class SetUp { nothing, session, each_transaction } set_up = SetUp::nothing;
   std::unique_ptr<pqxx::work> open_transaction;
-  std::map<std::string, std::unique_ptr<Subscription>> subscriptions;  // after the connection, because they end first
+  std::map<Channel, std::unique_ptr<Subscription>> subscriptions;  // after the connection, because they end first
 };
 
 Connection::Connection(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
@@ -426,12 +426,13 @@ void Connection::rollback() noexcept {
   impl_->open_transaction.reset();  // an unfinished pqxx::work rolls back, or the server has done so
 }
 
-void Connection::listen(const std::string& name) {
-  if (impl_->subscriptions.contains(name)) return;
+void Connection::listen(Channel channel) {
+  if (impl_->subscriptions.contains(channel)) return;
   const Impl::Busy busy{*impl_};
   translated("listen", *impl_->connection, [&] {
-    impl_->subscriptions.emplace(
-        name, std::make_unique<Subscription>(*impl_->connection, impl_->settings.schema + "." + name, impl_->arrived));
+    const std::string name = impl_->settings.schema + "." + std::string{to_text(channel)};
+    impl_->subscriptions.emplace(channel,
+                                 std::make_unique<Subscription>(*impl_->connection, name, channel, impl_->arrived));
   });
 }
 

@@ -22,18 +22,13 @@
 #include <utility>
 #include <vector>
 
+#include "db/channel.hpp"
 #include "db/params.hpp"
 #include "db/rows.hpp"
 #include "db/settings.hpp"
 #include "db/statement.hpp"
 
 namespace dogged::db {
-
-/// A notification that arrived.
-struct Notification {
-  std::string channel;
-  std::string payload;
-};
 
 class Connection {
  public:
@@ -76,8 +71,8 @@ class Connection {
   /// Runs the text of a migration: several statements, no parameters. Inside transaction().
   void run_script(std::string_view name, std::string_view text);
 
-  /// LISTENs on the channel `dogged.` + name, with this connection's schema. A second call for a channel does nothing.
-  void listen(const std::string& name);
+  /// LISTENs on the channel of this connection's schema. A second call for a channel does nothing.
+  void listen(Channel channel);
   /// Ends all LISTENs, and forgets the notifications that have arrived.
   void unlisten();
   /// Waits until a notification arrives, `wake_fd` (an eventfd) is readable, or the time is over. Gives the

@@ -39,10 +39,10 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const 
 /// LISTENs as long as the connection lives. libpqxx writes the statement, which begins with no name.
 class Subscription {
  public:
-  Subscription(pqxx::connection& connection, const std::string& channel,
+  Subscription(pqxx::connection& connection, const std::string& name, Channel channel,
                const std::shared_ptr<std::vector<Notification>>& arrived) {
-    connection.listen(channel, [arrived](pqxx::notification notification) {
-      arrived->push_back({std::string{notification.channel}, std::string{notification.payload}});
+    connection.listen(name, [channel, arrived](pqxx::notification notification) {
+      arrived->push_back({channel, std::string{notification.payload}});
     });
   }
 };
@@ -70,13 +70,14 @@ inline pqxx::result execute_prepared(pqxx::transaction_base& transaction, const 
 /// LISTENs while it lives, and ends before the connection. libpqxx writes the statement, which begins with no name.
 class Subscription : public pqxx::notification_receiver {
  public:
-  Subscription(pqxx::connection& connection, const std::string& channel,
+  Subscription(pqxx::connection& connection, const std::string& name, Channel channel,
                std::shared_ptr<std::vector<Notification>> arrived)
-      : pqxx::notification_receiver(connection, channel), arrived_(std::move(arrived)) {}
+      : pqxx::notification_receiver(connection, name), channel_(channel), arrived_(std::move(arrived)) {}
 
-  void operator()(const std::string& payload, int) override { arrived_->push_back({channel(), payload}); }
+  void operator()(const std::string& payload, int) override { arrived_->push_back({channel_, payload}); }
 
  private:
+  const Channel channel_;
   const std::shared_ptr<std::vector<Notification>> arrived_;
 };
 

@@ -58,7 +58,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
   model_.jitter_of = [this](TimePoint tick, milliseconds most) { return jitter_in_postgres(tick, most); };
-  for (const char* channel : {"wake", "cancel"}) listener_.listen(channel);
+  for (const db::Channel channel : {db::Channel::wake, db::Channel::cancel}) listener_.listen(channel);
   // Only an idle connection of this comparison can hold the lock, so a statement that waits for it would never end.
   for (db::Connection* connection : {&postgres_, &producer_, &locker_, &emitter_}) {
     connection->run({"limit_waits", "set lock_timeout = '2s'"});
@@ -906,7 +906,7 @@ void Comparison::compare_notifications() {
   bool notified = false;
   std::set<std::string> told_to_cancel;
   for (const db::Notification& notification : listener_.wait(std::chrono::nanoseconds{0}, never_.fd())) {
-    if (notification.channel.ends_with(".cancel")) {
+    if (notification.channel == db::Channel::cancel) {
       told_to_cancel.insert(notification.payload);
     } else {
       notified = true;

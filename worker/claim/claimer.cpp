@@ -147,7 +147,9 @@ void Claimer::begin_session() {
 }
 
 void Claimer::listen() {
-  for (const char* channel : {"wake", "queues", "circuits"}) connection().listen(channel);
+  for (const auto channel : {db::Channel::wake, db::Channel::queues, db::Channel::circuits}) {
+    connection().listen(channel);
+  }
   plan_.on_listening(SteadyClock::now());
 }
 
@@ -160,12 +162,18 @@ void Claimer::hear(const Action& action) {
   const std::vector<db::Notification> said = connection().wait(patience, around_.inbox->wake_fd());
   around_.inbox->end_wait();
   for (const db::Notification& notification : said) {
-    if (notification.channel.ends_with(".wake")) {
-      plan_.on_notified(notification.payload, SteadyClock::now());
-    } else if (notification.channel.ends_with(".queues")) {
-      plan_.on_queues_changed();
-    } else {
-      plan_.on_circuits_changed();
+    switch (notification.channel) {
+      case db::Channel::wake:
+        plan_.on_notified(notification.payload, SteadyClock::now());
+        break;
+      case db::Channel::queues:
+        plan_.on_queues_changed();
+        break;
+      case db::Channel::circuits:
+        plan_.on_circuits_changed();
+        break;
+      default:  // not listened to
+        break;
     }
   }
 }

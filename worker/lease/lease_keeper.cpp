@@ -107,7 +107,9 @@ void LeaseKeeper::beat() {
 }
 
 void LeaseKeeper::listen() {
-  for (const char* channel : {"cancel", "workers", "schedules", "waiting"}) connection().listen(channel);
+  for (const auto channel : {db::Channel::cancel, db::Channel::workers, db::Channel::schedules, db::Channel::waiting}) {
+    connection().listen(channel);
+  }
   plan_.on_listening();
   listener_.on_connected();
 }
@@ -163,14 +165,18 @@ void LeaseKeeper::wait_until(TimePoint until) {
 }
 
 void LeaseKeeper::hear(const db::Notification& notification) {
-  if (notification.channel.ends_with(".workers")) {
-    listener_.on_worker();
-  } else if (notification.channel.ends_with(".schedules")) {
-    listener_.on_schedules();
-  } else if (notification.channel.ends_with(".waiting")) {
-    listener_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
-  } else if (notification.payload == std::to_string(lease_->id())) {
-    plan_.on_cancel_requested();
+  switch (notification.channel) {
+    case db::Channel::workers:
+      return listener_.on_worker();
+    case db::Channel::schedules:
+      return listener_.on_schedules();
+    case db::Channel::waiting:
+      return listener_.on_waiting(std::strtoll(notification.payload.c_str(), nullptr, 10));
+    case db::Channel::cancel:
+      if (notification.payload == std::to_string(lease_->id())) plan_.on_cancel_requested();
+      return;
+    default:  // not listened to
+      return;
   }
 }
 

@@ -31,7 +31,9 @@ namespace {
 /// Counts notifications of a schema, on a connection of its own.
 class Listening {
  public:
-  explicit Listening(TestDatabase& database) : connection_(database.settings()) { connection_.listen("wake"); }
+  explicit Listening(TestDatabase& database) : connection_(database.settings()) {
+    connection_.listen(db::Channel::wake);
+  }
 
   /// The notifications since the last call. Notifications come in the order of commits, so that all earlier ones stand
   /// before the one that this sends.

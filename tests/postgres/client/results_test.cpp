@@ -59,11 +59,11 @@ void end_client_backends(TestDatabase& database) {
 }
 
 /// The payloads on `channel` up to a notification that the test sends itself with the payload `last`.
-std::vector<std::string> heard_until(db::Connection& listener, const std::string& channel, const std::string& last) {
+std::vector<std::string> heard_until(db::Connection& listener, db::Channel channel, const std::string& last) {
   std::vector<std::string> payloads;
   const bool came = eventually([&] {
     for (const db::Notification& one : listener.wait(100ms, -1)) {
-      if (!one.channel.ends_with(channel)) continue;
+      if (one.channel != channel) continue;
       if (one.payload == last) return true;
       payloads.push_back(one.payload);
     }
@@ -176,8 +176,8 @@ TEST_CASE("a wait holds up neither other calls of its client nor other waits") {
 TEST_CASE("a client that waits is notified when the task ends, and no client is if none waits") {
   TestDatabase database;
   db::Connection listener{database.settings()};
-  listener.listen("ended");
-  listener.listen("waiting");
+  listener.listen(db::Channel::ended);
+  listener.listen(db::Channel::waiting);
   Gate gate, other_stopped;
   RunningWorker worker{
       database,
@@ -196,12 +196,12 @@ TEST_CASE("a client that waits is notified when the task ends, and no client is 
     REQUIRE(has_status(database, id, "succeeded"));
   }
   database.run("select pg_notify('dogged.ended', 'the test')");
-  CHECK(heard_until(listener, ".ended", "the test").empty());
+  CHECK(heard_until(listener, db::Channel::ended, "the test").empty());
 
   const TaskId awaited = client.enqueue(work, {{"hold", 1}});
   const TaskId other = client.enqueue(work, {{"until_stopped", 1}});
   auto wait = std::async(std::launch::async, [&] { return client.wait(awaited, 20s); });
-  CHECK(heard_until(listener, ".waiting", std::to_string(awaited)).empty());
+  CHECK(heard_until(listener, db::Channel::waiting, std::to_string(awaited)).empty());
   // The worker hears of this after it has heard of the wait.
   REQUIRE(has_status(database, other, "running"));
   CHECK(client.cancel(other) == CancelResult::requested);
@@ -209,7 +209,7 @@ TEST_CASE("a client that waits is notified when the task ends, and no client is 
   REQUIRE(has_status(database, other, "cancelled"));
   gate.open();
   CHECK(wait.get().has_succeeded());
-  CHECK(heard_until(listener, ".ended", std::to_string(awaited)).empty());
+  CHECK(heard_until(listener, db::Channel::ended, std::to_string(awaited)).empty());
 }
 
 TEST_CASE("a wait finds out by asking where no worker listens") {
@@ -225,10 +225,10 @@ TEST_CASE("a wait outlives its connection") {
   Gate gate;
   RunningWorker worker{database, {gated(gate)}};
   db::Connection listener{database.settings()};
-  listener.listen("waiting");
+  listener.listen(db::Channel::waiting);
   const TaskId id = client.enqueue(work, no_args);
   auto wait = std::async(std::launch::async, [&] { return client.wait(id, 20s); });
-  CHECK(heard_until(listener, ".waiting", std::to_string(id)).empty());
+  CHECK(heard_until(listener, db::Channel::waiting, std::to_string(id)).empty());
   end_client_backends(database);
   gate.open();
   CHECK(wait.get().has_succeeded());

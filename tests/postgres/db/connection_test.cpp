@@ -191,7 +191,7 @@ TEST_CASE("the server shows the name of a script, and of each statement that set
 TEST_CASE("a connection that is told twice to listen hears each notification once") {
   TestDatabase database;
   db::Connection connection{database.settings()};
-  for (int i = 0; i < 2; ++i) connection.listen("wake");
+  for (int i = 0; i < 2; ++i) connection.listen(db::Channel::wake);
   database.run("select pg_notify('dogged.wake', 'a'), pg_notify('dogged.wake', 'b')");
   const runtime::WakeFd never;
   std::string heard;
@@ -206,7 +206,7 @@ TEST_CASE("a connection that is told twice to listen hears each notification onc
 TEST_CASE("a connection that listens is closed without waiting for the server") {
   TestDatabase database;
   std::optional<db::Connection> connection{database.settings()};
-  connection->listen("wake");
+  connection->listen(db::Channel::wake);
   const auto backend =
       static_cast<pid_t>(connection->run({"its backend", "select pg_backend_pid() as pid"}).one().number("pid"));
   REQUIRE(::kill(backend, SIGSTOP) == 0);

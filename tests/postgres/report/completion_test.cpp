@@ -440,7 +440,7 @@ TEST_CASE("a retry that is ready at once wakes workers that sleep") {
   const std::int64_t sleeper = add_worker(database);
   database.run("update dogged.workers set asleep = true where id = $1::bigint", db::Params{}.add(sleeper));
   db::Connection listening{database.settings()};
-  listening.listen("wake");
+  listening.listen(db::Channel::wake);
   runtime::WakeFd never;
   attempts.release();
   CHECK(!listening.wait(20s, never.fd()).empty());

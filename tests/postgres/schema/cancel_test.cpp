@@ -131,7 +131,7 @@ TEST_CASE("a running task keeps running, notes the request, and its worker is no
   const std::int64_t worker = add_worker(database);
   const TaskId id = enqueue_and_claim(database, worker);
   db::Connection listener{database.settings()};
-  listener.listen("cancel");
+  listener.listen(db::Channel::cancel);
 
   CHECK(cancel(database, id) == "requested");
   CHECK(database.value("select count(*) as value from dogged.tasks_live where status = 'running' and attempt = 1 and "
@@ -139,7 +139,7 @@ TEST_CASE("a running task keeps running, notes the request, and its worker is no
                        db::Params{}.add(worker)) == "1");
   const auto notified = listener.wait(20s, -1);
   REQUIRE(notified.size() == 1);
-  CHECK(notified[0].channel == database.schema() + ".cancel");
+  CHECK(notified[0].channel == db::Channel::cancel);
   CHECK(notified[0].payload == std::to_string(worker));
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("asking again notifies again, and the time of the first request stays"
   REQUIRE(cancel(database, id) == "requested");
   const std::string before = all_of(database, id);
   db::Connection listener{database.settings()};
-  listener.listen("cancel");
+  listener.listen(db::Channel::cancel);
   CHECK(cancel(database, id) == "requested");
   CHECK(listener.wait(20s, -1).size() == 1);
   CHECK(all_of(database, id) == before);
@@ -199,7 +199,7 @@ TEST_CASE("a cancel that is rolled back has not happened") {
   const TaskId pending = enqueue(database);
   const std::string before = all_of(database, running) + all_of(database, pending);
   db::Connection listener{database.settings()};
-  listener.listen("cancel");
+  listener.listen(db::Channel::cancel);
   db::Connection other{database.settings()};
   try {
     other.transaction([&] {

@@ -296,7 +296,7 @@ TEST_CASE(
   TestDatabase database;
   const TaskId id = database.client().enqueue_unique(collect, {1}).id;
   db::Connection listens{database.settings()};
-  listens.listen("wake");
+  listens.listen(db::Channel::wake);
   pqxx::connection other{database.settings().url};
   pqxx::work transaction{other};
   REQUIRE(enqueue_unique_in(transaction, collect, {2}, {}, database.schema()) == updated(id));
