@@ -131,7 +131,7 @@ class RunningWorker {
                 runtime::WorkerSettings settings = {});
   ~RunningWorker();
 
-  [[nodiscard]] std::int64_t id() const noexcept { return worker_.id(); }
+  [[nodiscard]] std::int64_t id() const { return worker_.id().value(); }
   /// As SIGTERM does, and waits until it has ended.
   runtime::ShutdownResult stop();
   /// Waits until the worker has ended by itself. Throws the error that has ended it.

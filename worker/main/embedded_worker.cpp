@@ -232,11 +232,11 @@ class Worker::Impl {
     WorkerEnd end;
     try {
       const runtime::ShutdownResult result = worker.run([this] { course_.note_running(); });
-      end = end_of(result, worker.id());
+      end = end_of(result, worker.id().value_or(0));
     } catch (...) {
       end = {.reason = WorkerEnd::Reason::failed,
              .error = std::current_exception(),
-             .lease = worker.id(),
+             .lease = worker.id().value_or(0),
              .abandoned_threads = worker.abandoned_threads()};
     }
     telemetry_.finish_spans();

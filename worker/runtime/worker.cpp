@@ -26,6 +26,7 @@
 #include "run/executors.hpp"
 #include "run/handler_session.hpp"
 #include "runtime/incarnation.hpp"
+#include "runtime/part.hpp"
 #include "runtime/service.hpp"
 #include "runtime/session.hpp"
 #include "runtime/shutdown.hpp"
@@ -43,26 +44,10 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds shortest_heartbeat_answer{200};
-
-// The server gives up a statement that has waited for that long. The worker gives it up a little later.
-constexpr milliseconds shortest_statement_timeout{5'000};
-constexpr milliseconds longest_statement_timeout{30'000};
-constexpr milliseconds server_gives_up_within{5'000};
-constexpr milliseconds chores_statement_timeout{120'000};  // retention may have to fill partitions
-constexpr milliseconds chores_backoff{60'000};             // the longest: chores have time
-
 std::map<std::string, int> queues_of(const Definitions& definitions, int concurrency) {
   std::map<std::string, int> queues;
   for (const auto& [name, definition] : definitions) queues.emplace(definition.queue, concurrency);
   return queues;
-}
-
-milliseconds statement_timeout(const WorkerSettings& settings, const std::string& service) {
-  if (service == "chores" || service == "start") return chores_statement_timeout;
-  if (service == "upkeep")
-    return longest_statement_timeout;  // a look at all tasks that times out is repeated unchanged
-  return std::clamp(settings.lease, shortest_statement_timeout, longest_statement_timeout);
 }
 
 /// The board shows the executors of an incarnation while this lives, which is shorter than the services do.
@@ -133,23 +118,25 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
                 .tracing = settings_.tracer ? trace_enqueues(settings_.tracer) : nullptr} {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
-  Session database{database_settings("start"), "start", log_};
+  const auto database = session(Part::start);
   std::optional<std::int64_t> previous_lease = settings_.previous_lease;
   is_again_ = previous_lease.has_value();
-  while (!lease_) {
+  while (true) {
     try {
-      begin(database.connection(), previous_lease);
-      database.succeeded();
+      begin(database->connection(), previous_lease);
+      database->succeeded();
+      return;
     } catch (const DatabaseError& error) {
-      throw_if_defect("start");
+      throw_if_defect(to_text(Part::start));
       if (!is_again_) throw;
-      database.recover_from(error, {});
-      if (stop_.is_readable()) lease_ = std::make_shared<Lease>(0, settings_.lease, SteadyClock::now());
+      database->recover_from(error, {});
+      if (stop_.is_readable()) return;
     }
   }
 }
 
-/// If this fails after it has registered, `previous_lease` is the lease that it has registered.
+/// Leaves the worker without a lease if it is told to stop before it can register. If this fails after it has
+/// registered, `previous_lease` is the lease that it has registered.
 void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease) {
   try {
     require_usable(connection);
@@ -161,19 +148,17 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
     if (!settings_.create_queues) require_known_queues(connection, settings_.queues, *definitions_);
 
     const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
-    if (registered) {
-      previous_lease = registered->worker_id;
-      try {
-        declare(connection, registered->worker_id);
-        tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
-      } catch (const Error&) {
-        withdraw(connection, registered->worker_id);
-        throw;
-      }
+    if (!registered) return;
+    previous_lease = registered->worker_id;
+    try {
+      declare(connection, registered->worker_id);
+      tell_of_unserved(connection, settings_.queues, *definitions_, *log_);
+    } catch (const Error&) {
+      withdraw(connection, registered->worker_id);
+      throw;
     }
-    const Registration registration = registered.value_or(Registration{});
-    clock_offset_ = registration.clock;
-    lease_ = std::make_shared<Lease>(registration.worker_id, settings_.lease, registration.asked_at);
+    clock_offset_ = registered->clock;
+    lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
   } catch (const DatabaseError& error) {
     if (!migrate::is_missing_right(error)) throw;
     // complete_in is for workers alone, so a login that may call it has the worker role.
@@ -196,17 +181,20 @@ void Worker::declare(db::Connection& connection, std::int64_t worker_id) {
 
 Worker::~Worker() = default;
 
-std::int64_t Worker::id() const { return lease_->id(); }
+std::optional<std::int64_t> Worker::id() const { return lease_ ? std::optional{lease_->id()} : std::nullopt; }
 
 std::size_t Worker::abandoned_threads() const noexcept {
   return static_cast<std::size_t>(tally()->abandoned_threads.load());
 }
 
-db::Settings Worker::database_settings(const std::string& service) const {
+Patience Worker::patience(Part part) const { return patience_of(part, settings_.lease, settings_.heartbeat); }
+
+std::shared_ptr<Session> Worker::session(Part part) const {
   db::Settings settings = settings_.database;
-  settings.statement_timeout = statement_timeout(settings_, service);
+  settings.statement_timeout = patience(part).statement_timeout;
   settings.pooled = settings_.poll_only;
-  return settings;
+  return std::make_shared<Session>(std::move(settings), std::string{to_text(part)}, log_,
+                                   patience(part).longest_backoff);
 }
 
 /// The services of an incarnation, and their messages to one another. The members are destroyed from last to first, so
@@ -216,19 +204,17 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
       : worker(of_worker),
         lease(worker.lease_),
         circuits(std::make_shared<Circuits>(worker.definitions_, random_draw, worker.log_)),
-        completer(std::make_shared<Completer>(service("completer", for_tasks()), lease, circuits, inbox, worker.tally(),
+        completer(std::make_shared<Completer>(service(Part::completer), lease, circuits, inbox, worker.tally(),
                                               attempt_log())),
         watchdog({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }),
         executors(make_executors()),
-        claimer(service("claimer", for_tasks()),
+        claimer(service(Part::claimer),
                 {.poll_interval = worker.settings_.poll_interval, .sleeps = !worker.settings_.poll_only},
                 {lease, worker.definitions_, circuits, inbox, completer, executors}, worker.tally(), worker.log_),
-        upkeep(service("upkeep", longest_statement_timeout + server_gives_up_within),
-               {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_}, lease,
-               worker.definitions_, inbox, worker.schedules_, attempt_log()),
-        chores(service("chores", chores_statement_timeout + server_gives_up_within, chores_backoff), {}, worker.log_),
-        keeper(service("lease", for_heartbeat(),
-                       std::min<milliseconds>(worker.settings_.heartbeat, std::chrono::seconds{5})),
+        upkeep(service(Part::upkeep), {.heartbeat = worker.settings_.heartbeat, .lets_others_renew = worker.is_again_},
+               lease, worker.definitions_, inbox, worker.schedules_, attempt_log()),
+        chores(service(Part::chores), {}, worker.log_),
+        keeper(service(Part::lease),
                {.heartbeat = worker.settings_.heartbeat,
                 .plan = {.poll_interval = worker.settings_.poll_interval, .listens = !worker.settings_.poll_only},
                 .clock = worker.settings_.clock,
@@ -242,14 +228,13 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     claimer.stop();   // it uses the executors
   }
 
-  [[nodiscard]] Service::Settings service(const std::string& name, milliseconds answer_within,
-                                          milliseconds longest_backoff = std::chrono::seconds{5}) {
-    return {.session = std::make_shared<Session>(worker.database_settings(name), name, worker.log_, longest_backoff),
-            .answer_within = answer_within,
-            .on_defect = defect_of(name)};
+  [[nodiscard]] Service::Settings service(Part part) {
+    return {.session = worker.session(part),
+            .answer_within = worker.patience(part).answer_within,
+            .on_defect = defect_of(to_text(part))};
   }
 
-  [[nodiscard]] std::function<void(std::exception_ptr)> defect_of(const std::string& name) {
+  [[nodiscard]] std::function<void(std::exception_ptr)> defect_of(std::string_view name) {
     return [this, name](std::exception_ptr error) { worker.note_defect(name, std::move(error)); };
   }
 
@@ -272,12 +257,6 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
     return {worker.log_, worker.settings_.log_retries ? spdlog::level::info : spdlog::level::debug};
   }
 
-  /// A third of the lease for the answer to a heartbeat leaves time for another connection.
-  [[nodiscard]] milliseconds for_heartbeat() const { return std::max(lease->length() / 3, shortest_heartbeat_answer); }
-  [[nodiscard]] milliseconds for_tasks() const {
-    return statement_timeout(worker.settings_, "") + server_gives_up_within;
-  }
-
   /// For the watchdog: does what is due at `now`, and gives when something is due next.
   TimePoint watch(TimePoint now) {
     TimePoint next = executors->enforce_deadlines(now);
@@ -285,7 +264,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
          {&keeper.service(), &claimer.service(), &completer->service(), &upkeep.service(), &chores.service()}) {
       next = std::min(next, service->break_if_stuck(now));
     }
-    next = std::min(next, handlers->break_if_stuck(for_tasks(), now));
+    next = std::min(next, handlers->break_if_stuck(worker.patience(Part::handlers).answer_within, now));
     if (lease->lapse_if_due(now)) doubt_lease();
     if (const Lease::State state = lease->state(); state == Lease::State::held || state == Lease::State::regained) {
       next = std::min(next, lease->held_until());
@@ -352,8 +331,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
   const std::shared_ptr<ClaimInbox> inbox = std::make_shared<ClaimInbox>();
   const std::shared_ptr<Completer> completer;
   Watchdog watchdog;
-  const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(
-      std::make_shared<Session>(worker.database_settings("handlers"), "handlers", worker.log_));
+  const std::shared_ptr<HandlerSession> handlers = std::make_shared<HandlerSession>(worker.session(Part::handlers));
   const std::shared_ptr<Steps> steps = std::make_shared<Steps>(handlers, lease->id());
   const std::shared_ptr<KeeperInbox> keeper_inbox = std::make_shared<KeeperInbox>();
   const std::shared_ptr<Executors> executors;
@@ -365,7 +343,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
 
 ShutdownResult Worker::run(const std::function<void()>& on_ready) {
   ShutdownResult result;
-  if (id() == 0) return result;  // told to stop before it could register
+  if (!lease_) return result;  // told to stop before it could register
   if (stop_.is_readable()) {
     sign_off();
     defect_.rethrow();
@@ -376,8 +354,8 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
     try {
       Services services{*this};
       const Shown shown{*board_, lease_, services.executors};
-      log_->log(event("worker_ready"), spdlog::level::info, "worker {} ({}) ready: {}, queues {}", id(), settings_.name,
-                counted(definitions_->size(), "task"), queues_text());
+      log_->log(event("worker_ready"), spdlog::level::info, "worker {} ({}) ready: {}, queues {}", lease_->id(),
+                settings_.name, counted(definitions_->size(), "task"), queues_text());
       if (is_first) on_ready();
       const Incarnation incarnation = wait_for_end();
       end = incarnation.end();
@@ -396,8 +374,8 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
       throw;
     }
     log_->log(event("worker_stopped"), spdlog::level::info,
-              "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", id(), result.given_back,
-              result.interrupted, result.left_behind);
+              "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", lease_->id(),
+              result.given_back, result.interrupted, result.left_behind);
     defect_.rethrow();
     if (end == Incarnation::End::lease_lost) board_->note(WorkerStatus::State::beginning);
     if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
@@ -428,13 +406,13 @@ Incarnation Worker::wait_for_end() {
 }
 
 /// A service has met a mistake of dogged and has ended, so the worker ends.
-void Worker::note_defect(const std::string& service, std::exception_ptr error) {
-  defect_.note(service, std::move(error));
+void Worker::note_defect(std::string_view part, std::exception_ptr error) {
+  defect_.note(std::string{part}, std::move(error));
   attention_.wake();
 }
 
 /// Notes the exception in flight if that is a mistake of dogged.
-void Worker::note_if_defect(const std::string& part) noexcept {
+void Worker::note_if_defect(std::string_view part) noexcept {
   try {
     throw;
   } catch (const std::exception& error) {
@@ -444,17 +422,17 @@ void Worker::note_if_defect(const std::string& part) noexcept {
 }
 
 /// Throws Defect if the exception in flight is a mistake of dogged.
-void Worker::throw_if_defect(const std::string& part) {
+void Worker::throw_if_defect(std::string_view part) {
   note_if_defect(part);
   defect_.rethrow();
 }
 
 /// Registers a new incarnation as soon as PostgreSQL answers. False if the worker was told to stop before.
 bool Worker::register_again() {
-  Session database{database_settings("registration"), "registration", log_};
+  const auto database = session(Part::registration);
   while (!stop_.is_readable()) {
     try {
-      const auto registered = register_worker(database.connection(), row(), *definitions_, lease_->id(), stop_, *log_);
+      const auto registered = register_worker(database->connection(), row(), *definitions_, lease_->id(), stop_, *log_);
       if (!registered) return false;
       log_->log(event("lease_replaced"), spdlog::level::warn, "worker {} goes on as worker {}", lease_->id(),
                 registered->worker_id);
@@ -463,8 +441,8 @@ bool Worker::register_again() {
       is_again_ = true;
       return true;
     } catch (const DatabaseError& error) {
-      throw_if_defect("registration");
-      database.recover_from(error, {});
+      throw_if_defect(to_text(Part::registration));
+      database->recover_from(error, {});
     }
   }
   return false;
@@ -555,11 +533,11 @@ bool Worker::finish_reports(Services& services, ShutdownResult& result, TimePoin
 
 bool Worker::sign_off() noexcept {
   try {
-    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(sql::StopWorker{.worker_id = id()});
+    session(Part::shutdown)->connection().run(sql::StopWorker{.worker_id = lease_->id()});
     return true;
   } catch (const std::exception& error) {
     log_->log(event("sign_off_failed"), spdlog::level::warn, "could not sign off: {}", error.what());
-    note_if_defect("shutdown");
+    note_if_defect(to_text(Part::shutdown));
     return false;
   }
 }
@@ -569,12 +547,11 @@ bool Worker::wake_others() noexcept {
   try {
     std::vector<std::string> queues;
     for (const auto& [queue, concurrency] : settings_.queues) queues.push_back(queue);
-    Session{database_settings("shutdown"), "shutdown", log_}.connection().run(
-        sql::WakeOthers{.worker_id = id(), .queues = std::move(queues)});
+    session(Part::shutdown)->connection().run(sql::WakeOthers{.worker_id = lease_->id(), .queues = std::move(queues)});
     return true;
   } catch (const std::exception& error) {
     log_->log(event("wake_failed"), spdlog::level::warn, "could not wake other workers: {}", error.what());
-    note_if_defect("shutdown");
+    note_if_defect(to_text(Part::shutdown));
     return false;
   }
 }

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spdlog/logger.h>
@@ -33,6 +34,7 @@
 #include "runtime/claimed_task.hpp"
 #include "runtime/first_defect.hpp"
 #include "runtime/incarnation.hpp"
+#include "runtime/part.hpp"
 #include "runtime/shutdown.hpp"
 #include "runtime/status.hpp"
 #include "runtime/tally.hpp"
@@ -42,6 +44,7 @@
 namespace dogged::runtime {
 
 class DeclaredSchedules;
+class Session;
 
 struct WorkerSettings {
   db::Settings database{};
@@ -85,8 +88,9 @@ class Worker {
          std::shared_ptr<StatusBoard> board = nullptr);
   ~Worker();
 
-  /// The lease under which the worker holds tasks now: workers.id. 0 if the worker was told to stop before it had one.
-  [[nodiscard]] std::int64_t id() const;
+  /// The lease under which the worker holds tasks now: workers.id. Nothing if the worker was told to stop before it
+  /// could register.
+  [[nodiscard]] std::optional<std::int64_t> id() const;
 
   /// Threads of handlers that were given up and still run.
   [[nodiscard]] std::size_t abandoned_threads() const noexcept;
@@ -103,14 +107,15 @@ class Worker {
 
  private:
   struct Services;
-  [[nodiscard]] db::Settings database_settings(const std::string& service) const;
+  [[nodiscard]] Patience patience(Part part) const;
+  [[nodiscard]] std::shared_ptr<Session> session(Part part) const;
   void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease);
   void declare(db::Connection& connection, std::int64_t worker_id);
   [[nodiscard]] bool register_again();
   [[nodiscard]] Incarnation wait_for_end();
-  void note_defect(const std::string& service, std::exception_ptr error);
-  void note_if_defect(const std::string& part) noexcept;
-  void throw_if_defect(const std::string& part);
+  void note_defect(std::string_view part, std::exception_ptr error);
+  void note_if_defect(std::string_view part) noexcept;
+  void throw_if_defect(std::string_view part);
   [[nodiscard]] ShutdownResult shut_down(Services& services, Shutdown shutdown);
   [[nodiscard]] bool carry_out(const Shutdown::Action& action, Services& services, ShutdownResult& result,
                                std::vector<Report>& given_up);
@@ -133,7 +138,7 @@ class Worker {
   WakeFd attention_;  // something happened to the lease, to the threads or to a service
   const std::shared_ptr<StatusBoard> board_;
   AttemptSettings attempts_;      // without the worker's id, which each incarnation has anew
-  std::shared_ptr<Lease> lease_;  // of this incarnation
+  std::shared_ptr<Lease> lease_;  // of this incarnation; null: the worker was told to stop before it could register
   db::ClockOffset clock_offset_;  // measured when the worker registered
   bool is_again_ = false;         // an earlier incarnation of this process has run
   std::atomic<milliseconds> shutdown_limit_{milliseconds::max()};
