@@ -89,12 +89,12 @@ begin
            case when refuse_for_depth.held > refuse_for_depth.max_depth then ' or more' end, refuse_for_depth.max_depth,
            case when refuse_for_depth.held < refuse_for_depth.max_depth
                 then format(', and %s more do not fit in', refuse_for_depth.more) end)
-    using errcode = 'configuration_limit_exceeded',
+    using errcode = '53Q01',
           hint = 'Nothing was enqueued. Wait until tasks have ended, as EnqueueOptions::wait_for_room does, or raise '
                  'max_depth (dogged.set_queue, dogged queues set).';
 end $$;
 comment on function dogged.refuse_for_depth(text, integer, integer, integer) is
-  'Raises the error (53400) of an enqueue to a queue that has no room for this many more tasks.';
+  'Raises the error (53Q01) of an enqueue to a queue that has no room for this many more tasks.';
 
 -- Runs after the insert, so it counts the tasks that this call has inserted.
 create or replace function dogged.require_room(queues text[], own_id bigint) returns void
@@ -189,6 +189,7 @@ declare
   what constant text := format('task "%s"', left(refuse_task.name, 128));
   mistake text;
   remedy text := 'Nothing was enqueued.';
+  code text := 'invalid_parameter_value';
 begin
   if refuse_task.name is null or refuse_task.name = '' then
     mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
@@ -209,6 +210,7 @@ begin
     mistake := format('%s: the queue "%s" does not exist', what, left(refuse_task.queue, 128));
     remedy := dogged.queues_to_tell_of() ||
               'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
+    code := '22Q01';
   elsif not isfinite(refuse_task.run_at) then
     mistake := format('%s: run_at is %s', what, refuse_task.run_at);
     remedy := 'Give a time, or leave run_at out to run at once.';
@@ -251,7 +253,7 @@ begin
     raise exception 'a queue, a definition or a setting was changed while % was enqueued', what
       using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
   end if;
-  raise exception using message = mistake, hint = remedy, errcode = 'invalid_parameter_value';
+  raise exception using message = mistake, hint = remedy, errcode = code;
 end $$;
 comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer) is
   'Internal: raises the error that says what is wrong with a task that enqueue refuses.';

@@ -40,7 +40,7 @@ begin
                             tags => array['schedule:' || schedule.name], args_version => schedule.args_version);
   perform dogged.note_tick(schedule, tick, 'fired', null, origin, task_id);
   return task_id;
-exception when invalid_parameter_value or configuration_limit_exceeded then
+exception when invalid_parameter_value or sqlstate '22Q01' or sqlstate '53Q01' then
   perform dogged.note_tick(schedule, tick, 'skipped', sqlerrm, origin);
   return null;
 end $$;

@@ -7,7 +7,7 @@ begin
   perform dogged.require_queue_name(require_queue.name);
   if not exists (select from dogged.queues q where q.name = require_queue.name) then
     raise exception 'the queue "%" does not exist', require_queue.name
-      using errcode = 'invalid_parameter_value',
+      using errcode = '22Q01',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(require_queue.name) || '. ', '')
                    || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;

@@ -46,7 +46,7 @@ begin
   select q.* into queue from dogged.queues q where q.name = lock_queue.name for no key update;
   if not found then
     raise exception 'the queue "%" does not exist', lock_queue.name
-      using errcode = 'invalid_parameter_value',
+      using errcode = '22Q01',
             hint = coalesce('Nearest to it: ' || dogged.nearest_queues(lock_queue.name) || '. ', '')
                    || 'A worker creates the queues of its tasks; dogged.create_queue(name) creates one now.';
   end if;

@@ -179,8 +179,7 @@ Enqueued enqueue_in_existing_queue(Client& client, const NewTask& task) {
     return client.enqueue_many_unique({task}).front();
   } catch (const UniqueConflict& error) {
     throw Failure(ExitCode::not_done, error.message(), "--on-conflict keep gives the id of that task");
-  } catch (const InvalidInput& error) {
-    if (!error.message().ends_with("the queue \"" + task.options.queue + "\" does not exist")) throw;
+  } catch (const db::UnknownQueue& error) {
     throw Failure(ExitCode::not_done, error.message(), error.hint());
   }
 }

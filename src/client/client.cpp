@@ -237,7 +237,7 @@ class Client::Impl {
     } catch (const DatabaseError& error) {
       if (error.sqlstate() == db::unique_conflict)
         throw UniqueConflict(error.message(), error.hint(), error.sqlstate());
-      if (!db::is_queue_full(error.sqlstate(), error.message())) throw;
+      if (error.sqlstate() != db::queue_full) throw;
       throw QueueFull(error.message(), error.hint(), error.sqlstate());
     }
   }

@@ -110,7 +110,7 @@ void explain_refusal(const std::string& server_text, const std::string& sqlstate
         "this transaction's database has no dogged schema that fits: " + parts.message,
         "connect to the database that holds the queue, name its schema, or run `dogged migrate` there");
   }
-  if (db::is_queue_full(sqlstate, parts.message)) throw QueueFull(parts.message, parts.hint, sqlstate);
+  if (sqlstate == db::queue_full) throw QueueFull(parts.message, parts.hint, sqlstate);
   if (sqlstate == db::unique_conflict) throw UniqueConflict(parts.message, parts.hint, sqlstate);
   if (!db::is_callers_mistake(sqlstate)) return;
   explain_refused(tasks);

@@ -77,10 +77,6 @@ bool is_callers_mistake(std::string_view sqlstate) noexcept {
   return sqlstate.starts_with("22") || sqlstate.starts_with("23") || sqlstate.starts_with("54");
 }
 
-bool is_queue_full(std::string_view sqlstate, std::string_view message) noexcept {
-  return sqlstate == "53400" && message.starts_with("the queue \"");
-}
-
 bool is_connection_gone(std::string_view sqlstate) noexcept {
   return sqlstate.starts_with("08") || sqlstate == "57P01" || sqlstate == "57P02" || sqlstate == "57P03" ||
          sqlstate == "25006";
@@ -122,8 +118,9 @@ void throw_statement_error(std::string_view doing, const std::string& text, cons
   if (sqlstate == "22021" && parts.hint.empty()) {
     parts.hint = "one of the names or texts that were given has these bytes: write it in UTF-8";
   }
+  if (sqlstate == unknown_queue) throw UnknownQueue(parts.message, parts.hint);
   if (is_callers_mistake(sqlstate)) throw InvalidInput(parts.message, parts.hint);
-  if (is_queue_full(sqlstate, parts.message)) throw DatabaseError(parts.message, parts.hint, sqlstate);
+  if (sqlstate == queue_full) throw DatabaseError(parts.message, parts.hint, sqlstate);
   if (sqlstate == "53100" && parts.hint.empty()) {
     parts.hint = "the server's disk is full: make room there; what was committed before is safe";
   }

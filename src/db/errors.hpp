@@ -10,6 +10,12 @@
 
 namespace dogged::db {
 
+/// The error of `unknown_queue`.
+class UnknownQueue : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
 /// The parts of a server's error text ("ERROR:  …\nHINT:  …\nCONTEXT:  …").
 struct ServerMessage {
   std::string message;
@@ -22,15 +28,15 @@ struct ServerMessage {
 
 /// The login has no right to do this.
 inline constexpr std::string_view insufficient_privilege = "42501";
+/// A queue has no room for the tasks of a call (dogged.refuse_for_depth). Class 53: the server is short of a resource.
+inline constexpr std::string_view queue_full = "53Q01";
+/// A queue that a call names does not exist. Class 22, as any wrong value.
+inline constexpr std::string_view unknown_queue = "22Q01";
 /// A task holds the unique key of an enqueue with on_conflict refuse (schema/unique.sql).
 inline constexpr std::string_view unique_conflict = "UN001";
 
 /// Classes 22 (data), 23 (constraints) and 54 (limits) are about the caller's values.
 [[nodiscard]] bool is_callers_mistake(std::string_view sqlstate) noexcept;
-/// A queue has no room for the tasks of a call (dogged.refuse_for_depth). The server uses that code for limits of its
-/// own too.
-[[nodiscard]] bool is_queue_full(std::string_view sqlstate, std::string_view message) noexcept;
-
 /// Class 08 and 57P01 to 57P03 (shutdown): the connection is of no further use. A connection to a server that has
 /// become read-only (25006) is of no use either. After a failover another host of the URL may be writable.
 [[nodiscard]] bool is_connection_gone(std::string_view sqlstate) noexcept;

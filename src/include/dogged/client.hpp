@@ -101,7 +101,7 @@ struct EnqueueOptions {
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and got none within wait_for_room. Nothing was
-/// enqueued. sqlstate() is 53400, as in SQL.
+/// enqueued. sqlstate() is 53Q01, as in SQL.
 class QueueFull : public DatabaseError {
  public:
   using DatabaseError::DatabaseError;

@@ -8,6 +8,7 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/transaction.hpp>
 
+#include "db/errors.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -300,7 +301,7 @@ TEST_CASE("a queue that is full takes no more until a task has ended") {
   for (int i = 0; i < 3; ++i) client.enqueue(mail, no_args, {.delay = i == 0 ? 1h : 0s});
   const auto error = error_of<QueueFull>([&] { client.enqueue(mail, no_args); });
   CHECK(error.message() == "the queue \"default\" is full: it holds 3 tasks, its limit is 3");
-  CHECK(error.sqlstate() == "53400");
+  CHECK(error.sqlstate() == "53Q01");
   CHECK(contains(error.hint(), "wait_for_room"));
   {
     RunningWorker worker{database, {does_nothing(mail, {.queue = "default"})}};
@@ -308,6 +309,41 @@ TEST_CASE("a queue that is full takes no more until a task has ended") {
   }
   client.enqueue_many(mail, std::vector<nlohmann::json>(2, no_args));
   CHECK_THROWS_AS(client.enqueue(mail, no_args), QueueFull);
+}
+
+TEST_CASE("a limit of the server's own is no full queue, whatever its message says") {
+  TestDatabase database;
+  database.script(
+      "create function dogged.limit() returns trigger language plpgsql as $$ begin raise exception "
+      "'the queue \"default\" is full' using errcode = 'configuration_limit_exceeded'; end $$; "
+      "create trigger limited before insert on dogged.tasks_live for each row execute function dogged.limit()");
+  try {
+    database.client().enqueue(mail, no_args);
+    FAIL("nothing was refused");
+  } catch (const QueueFull&) {
+    FAIL("the refusal is taken for a full queue");
+  } catch (const DatabaseError& error) {
+    CHECK(error.sqlstate() == "53400");
+  }
+}
+
+TEST_CASE("a call that names an unknown queue is told apart from other wrong values by its SQLSTATE") {
+  TestDatabase database;
+  Client client = database.client();
+  CHECK_THROWS_AS(client.enqueue(mail, no_args, {.queue = "nope"}), db::UnknownQueue);
+  const auto is_unknown_in = [&](const std::string& call) {
+    try {
+      database.run(call);
+    } catch (const db::UnknownQueue&) {
+      return true;
+    } catch (const InvalidInput&) {
+    }
+    return false;
+  };
+  CHECK(is_unknown_in("select dogged.enqueue('mail', queue => 'nope')"));
+  CHECK(is_unknown_in("select dogged.set_queue('nope', '{}')"));
+  CHECK(is_unknown_in("select dogged.move_tasks('{1}', 'nope')"));
+  CHECK_FALSE(is_unknown_in("select dogged.set_queue('no queue', '{}')"));
 }
 
 TEST_CASE("of many tasks that do not all fit into their queue none is enqueued") {
