@@ -1766,15 +1766,19 @@ CREATE FUNCTION dogged.first_to_fire(schedule dogged.schedules, now_at timestamp
     AS $$
 declare
   on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
+  -- A backfill may have fired ticks of a day that was dropped since. No row tells any more.
+  on_record constant timestamptz := (select s.ticks_since::timestamp at time zone 'UTC' from dogged.settings s);
   -- The window leaves out no tick that is not missed yet, however short it is and however long the jitter. Null: no limit.
-  oldest constant timestamptz := greatest(schedule.next_at, case when schedule.catch_up_ms is not null then
+  oldest constant timestamptz := greatest(schedule.next_at, on_record, case when schedule.catch_up_ms is not null then
     least(now_at - schedule.catch_up_ms * interval '1 millisecond', on_time + interval '1 microsecond') end);
   span interval := '1 minute';
   tick timestamptz;
   latest timestamptz[];
 begin
-  if schedule.next_at > on_time then return schedule.next_at; end if;
-  if schedule.catch_up_limit = 0 then return dogged.next_tick(schedule.compiled, schedule.time_zone, on_time); end if;
+  if schedule.next_at > on_time and schedule.next_at >= on_record then return schedule.next_at; end if;
+  if schedule.catch_up_limit = 0 then
+    return dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(on_time, on_record - interval '1 microsecond'));
+  end if;
   if schedule.catch_up_limit is null then
     return dogged.next_tick(schedule.compiled, schedule.time_zone, oldest - interval '1 microsecond');
   end if;
