@@ -3453,10 +3453,11 @@ CREATE FUNCTION dogged.put_schedule(name text, settings jsonb) RETURNS text
 declare
   before dogged.schedules;
   put dogged.schedules;
-  now_at constant timestamptz := clock_timestamp();
+  now_at timestamptz;
 begin
   perform dogged.require_schedule_settings(name, settings);
   select s.* into before from dogged.schedules s where s.name = put_schedule.name for update;
+  now_at := clock_timestamp();  -- the lock may have waited: ticks have fallen due meanwhile
   put := before;
   put.name := name;
   put.task := case when settings ? 'task' then settings ->> 'task' else before.task end;
