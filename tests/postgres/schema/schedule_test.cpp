@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
@@ -561,6 +562,31 @@ TEST_CASE("a tick that is due when its schedule gets other times is not lost") {
   }
 }
 
+TEST_CASE("a tick that falls due while a change of its schedule waits for a lock is not lost") {
+  TestDatabase database;
+  add_schedule(database);
+  db::Connection locking{database.settings()};
+  locking.run({"begin", "begin"});
+  locking.run({"lock", "select from dogged.schedules for update"});
+  std::thread change{[settings = database.settings()] {
+    db::Connection connection{settings};
+    connection.run({"change", R"(select dogged.set_schedule('nightly', '{"spec": "0 0 1 2 *"}'))"});
+  }};
+  // The clock's second is later than the change, so that this second can be the time of a tick.
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) as value from pg_stat_activity where wait_event_type = 'Lock' and datname = "
+               "current_database() and query_start < date_trunc('second', clock_timestamp())") != "0";
+  }));
+  locking.run({"due",
+               "update dogged.schedules set next_at = at, fires_at = at, compiled = "
+               "dogged.compile_spec(extract(second from at)::int || ' * * * * *') "
+               "from (select date_trunc('second', clock_timestamp()) as at) now"});
+  locking.run({"commit", "commit"});
+  change.join();
+  CHECK(ticks(database) == "fired 1");
+}
+
 TEST_CASE("a window of catch-up that is shorter than the jitter leaves out no tick that is not missed") {
   TestDatabase database;
   const std::string limit = GENERATE("1", "null");
@@ -701,6 +727,23 @@ TEST_CASE(
   };
   CHECK(contains(refusal_of(database, backfill("now() - interval '41 days'")).message(), "are not on record any more"));
   database.run(backfill("(select ticks_since from dogged.settings)::timestamp at time zone 'UTC'"));
+}
+
+TEST_CASE("no tick of a day that retention has dropped fires, whatever the catch-up: a backfill may have fired it") {
+  const std::string catch_up = GENERATE("null", "100", "0");
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'allow_all', catch_up => '10 days', catch_up_limit => " + catch_up);
+  database.run("update dogged.settings set ticks_since = (now() at time zone 'UTC')::date - 2");
+  database.run(
+      "update dogged.schedules set compiled = dogged.compile_spec('0 12 * * *'), fires_at = now() - interval '1 s', "
+      "next_at = ((now() at time zone 'UTC')::date - 5 + time '12:00') at time zone 'UTC'");
+  fire(database);
+  CHECK(database.value("select count(*) as value from dogged.schedule_ticks, dogged.settings "
+                       "where outcome = 'fired' and scheduled_at < ticks_since::timestamp at time zone 'UTC'") == "0");
+  CHECK((database.value("select min(scheduled_at) = ((now() at time zone 'UTC')::date - 2 + time '12:00') at time zone "
+                        "'UTC' as value from dogged.schedule_ticks where outcome = 'fired'") == "t") ==
+        (catch_up != "0"));
+  CHECK(contains(ticks(database), "skipped missed 1"));
 }
 
 TEST_CASE(
