@@ -60,6 +60,7 @@ void Comparison::ask_for_record() {
   if (!model.is_held) return;
   require_alike("recorded", model.step ? std::optional{result_of(name, *model.step)} : std::nullopt,
                 postgres.front().result);
+  require_alike("by attempt", model.step ? std::optional{model.attempt} : std::nullopt, postgres.front().attempt);
 }
 
 void Comparison::ask_for_names() {

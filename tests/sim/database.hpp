@@ -351,7 +351,8 @@ class Database {
   // Steps and events of handlers: database_steps.cpp.
   struct Recorded {
     bool is_held = false;
-    const StepRow* step = nullptr;  // that an earlier attempt has recorded
+    const StepRow* step = nullptr;  // on record
+    int attempt = 0;                // that has recorded it
   };
   [[nodiscard]] Recorded recorded_step(std::int64_t worker, const runtime::Attempt& attempt, const std::string& name);
   /// Nothing if the worker does not hold the attempt.

@@ -25,7 +25,10 @@ Database::Recorded Database::recorded_step(std::int64_t worker, const runtime::A
                                            const std::string& name) {
   if (held(worker, attempt) == nullptr) return {};
   if (mutant_ == Mutant::record_that_is_not_found) return {.is_held = true};
-  return {.is_held = true, .step = counting_step(attempt.id, name)};
+  const StepRow* const step = counting_step(attempt.id, name);
+  return {.is_held = true,
+          .step = step,
+          .attempt = step == nullptr ? 0 : now_.steps.at({attempt.id, name}).rbegin()->first};
 }
 
 std::optional<std::set<std::string>> Database::names_of_steps(std::int64_t worker, const runtime::Attempt& attempt) {

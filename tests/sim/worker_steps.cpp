@@ -141,8 +141,9 @@ void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runn
   ask_for_handler(executor, runner,
                   [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
                    name = runner->script[runner->item].name, was_sent = std::make_shared<bool>(false)]() {
-                    const bool is_on_record = std::exchange(*was_sent, true) &&
-                                              world_.database.recorded_step(lease, attempt, name).step != nullptr;
+                    const bool is_on_record =
+                        std::exchange(*was_sent, true) &&
+                        world_.database.recorded_step(lease, attempt, name).attempt == attempt.number;
                     const bool is_held = is_on_record || world_.database.record_step(lease, attempt, name, value);
                     return [this, &executor, runner, value, is_held] {
                       if (!is_held) return fail(executor, *runner, "LEASE_LOST");

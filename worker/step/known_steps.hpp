@@ -1,8 +1,8 @@
 // Which steps of a task are on record, as one attempt of it knows. Pure: steps.cpp asks.
 //
 // A question for each step doubled the statements of a handler with many steps. Most tasks have nothing on record, so
-// an attempt asks once for the names, and later only for the results of those. No earlier attempt records a step once
-// this one has begun (record_step.sql).
+// an attempt asks once for the names, and later only for the results of those. A record of an earlier attempt may
+// arrive after that. Then this attempt runs the step, and its own record counts (record_step.sql).
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,9 @@ sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name,
   return {.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id};
 }
 
-bool is_on_record(const std::vector<sql::RecordedStep::Row>& rows) {
-  return !rows.empty() && rows.front().result.has_value();
+/// Another attempt's record, which may arrive late, has another value than the one that this attempt goes on with.
+bool is_own_record(const std::vector<sql::RecordedStep::Row>& rows, const Attempt& attempt) {
+  return !rows.empty() && rows.front().attempt == attempt.number;
 }
 
 }  // namespace
@@ -78,8 +79,10 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
   bool was_sent = false;
   const bool is_held = session_->converse(
       [&](db::Connection& connection) {
-        if (std::exchange(was_sent, true) && is_on_record(connection.run(recorded_step(attempt, name, worker_id_))))
+        if (std::exchange(was_sent, true) &&
+            is_own_record(connection.run(recorded_step(attempt, name, worker_id_)), attempt)) {
           return true;
+        }
         const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
         const sql::RecordStep record{.name = name,
                                      .began_us_ago = ago.count(),

@@ -149,6 +149,42 @@ TEST_CASE("a step whose answer was lost is on record once, and does not run agai
   CHECK(steps_of(database, id) == "sum 1 true");
 }
 
+TEST_CASE("a step whose record was lost takes no other attempt's record, which arrived late, for its own") {
+  TestDatabase database;
+  database.script(
+      "create function hold() returns trigger language plpgsql as $$ begin if new.attempt = 2 then perform "
+      "pg_advisory_xact_lock(4711); end if; return new; end $$; create trigger hold before insert on "
+      "dogged.task_steps for each row execute function hold()");
+  const auto handler = registered(
+      work,
+      [&](Context& context, const nlohmann::json&) {
+        fail_in_attempts_up_to(1, context);
+        context.step("sum", [&] { return context.attempt(); });
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  db::Connection user{database.settings()};
+  user.run({"begin", "begin"});
+  user.run({"hold", "select pg_advisory_xact_lock(4711)"});
+  RunningWorker worker{database, {handler}};
+  std::string pid;
+  REQUIRE(eventually([&] {
+    const db::Rows rows = database.run(
+        "select pid::text as pid from pg_stat_activity where datname = current_database() and "
+        "query like '/* dogged:record_step */%' and wait_event_type = 'Lock'");
+    if (!rows.empty()) pid = rows[0].text("pid");
+    return !pid.empty();
+  }));
+  // Attempt 1 began a record before it was lost, as if on another worker, and that record commits now.
+  database.run(
+      "insert into dogged.task_steps select id, 'sum', 1, name, worker_id, enqueued_at, now(), '1' from "
+      "dogged.tasks_live");
+  database.run("select pg_terminate_backend($1::int)", db::Params{}.add(pid));
+  user.run({"commit", "commit"});
+  REQUIRE(eventually([&] { return database.status_of(id) == "succeeded"; }));
+  CHECK(steps_of(database, id) == "sum 1 false, sum 2 true");
+}
+
 TEST_CASE("a step that throws is not recorded, and may be tried again in the same attempt") {
   TestDatabase database;
   int runs = 0;
