@@ -109,19 +109,25 @@ end $$;
 comment on function dogged.start_waiting_tick(dogged.schedules) is
   'Internal: starts the first of the ticks that wait; returns its task, or nothing.';
 
+-- A backfill may have come first, or the clock was set back. A tick of cancel_other takes the place of those that wait, its own
+-- among them.
+create or replace function dogged.is_tick_decided(schedule_id bigint, tick timestamptz, overlap dogged.schedule_overlap) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return exists (select from dogged.schedule_ticks t
+                  where t.schedule_id = is_tick_decided.schedule_id and t.scheduled_at = tick
+                    and (t.outcome = 'fired' or t.outcome = 'waiting' and is_tick_decided.overlap <> 'cancel_other'));
+end $$;
+comment on function dogged.is_tick_decided(bigint, timestamptz, dogged.schedule_overlap) is
+  'Internal: whether a tick has fired, or waits, so that the clock is not to start it.';
+
 create or replace function dogged.decide_tick(schedule dogged.schedules, tick timestamptz, overlap dogged.schedule_overlap, origin text)
 returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   waiting integer;
 begin
-  -- A backfill may have come first, or the clock was set back. A tick of cancel_other takes the place of those that wait, its own
-  -- among them.
-  if exists (select from dogged.schedule_ticks t
-              where t.schedule_id = schedule.id and t.scheduled_at = tick
-                and (t.outcome = 'fired' or t.outcome = 'waiting' and decide_tick.overlap <> 'cancel_other')) then
-    return schedule.live_tasks;
-  end if;
+  if dogged.is_tick_decided(schedule.id, tick, overlap) then return schedule.live_tasks; end if;
   if overlap = 'cancel_other' then
     perform dogged.skip_waiting(schedule, 'superseded');
     schedule.live_tasks := dogged.cancel_tasks_of(schedule);
@@ -263,6 +269,35 @@ end $$;
 comment on function dogged.fire_due_ticks(integer) is
   'Fires the ticks of up to `most` schedules that are due, in the caller''s transaction; schedules that another call has locked are left '
   'to it. schedules: how many it has handled; due_in_ms: when the next is due, null if there is none.';
+
+-- The times of the spec from now on would be others: a schedule whose clock was ahead has decided some of them, and one that is
+-- overdue makes up for earlier ones.
+create or replace function dogged.next_ticks_of(name text, most integer default 10)
+returns table (scheduled_at timestamptz, fires_at timestamptz)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
+  listed integer := 0;
+begin
+  select s.* into schedule from dogged.schedules s where s.name = next_ticks_of.name;
+  if schedule.next_at is null then return; end if;
+  schedule.next_at := case when schedule.paused_at is null then dogged.first_to_fire(schedule, now_at)
+                           else dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at)) end;
+  for i in 1 .. 10000 loop
+    exit when schedule.next_at is null or listed >= most;
+    if not dogged.is_tick_decided(schedule.id, schedule.next_at, schedule.overlap) then
+      scheduled_at := schedule.next_at;
+      fires_at := greatest(fires_at, dogged.fires_at_of(schedule));
+      listed := listed + 1;
+      return next;
+    end if;
+    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.next_at);
+  end loop;
+end $$;
+comment on function dogged.next_ticks_of(text, integer) is
+  'The next ticks of a schedule, beginning with the one that a worker would fire next: its time by the spec, and with its jitter. Those of '
+  'a paused schedule are the ticks that it would have if it were resumed now. No rows: there is no such schedule, or its spec has no more times.';
 
 create or replace function dogged.run_schedule(name text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

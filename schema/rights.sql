@@ -169,6 +169,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('rename_schedule', 'execute as owner', '{operator}', '{}'),
     ('delete_schedule', 'execute as owner', '{operator}', '{}'),
     ('next_ticks', 'execute as owner', '{viewer,operator}', '{}'),
+    ('next_ticks_of', 'execute as owner', '{viewer,operator}', '{}'),
     ('time_in', 'execute', '{viewer,operator}', '{}'),
 
     -- Called by triggers, by functions that run as the owner, or only by the owner.
@@ -256,6 +257,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('skip_waiting', 'execute', '{}', '{}'),
     ('is_to_cancel_others', 'execute', '{}', '{}'),
     ('start_waiting_tick', 'execute', '{}', '{}'),
+    ('is_tick_decided', 'execute', '{}', '{}'),
     ('decide_tick', 'execute', '{}', '{}'),
     ('first_to_fire', 'execute', '{}', '{}'),
     ('fire_schedule', 'execute', '{}', '{}'),

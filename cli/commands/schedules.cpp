@@ -148,9 +148,15 @@ std::string catch_up_text(const Schedule& schedule) {
   return which + (schedule.catch_up_ms ? " of the last " + readable(milliseconds{*schedule.catch_up_ms}) : "");
 }
 
+std::string when_it_fires(const Schedule& schedule, Time fires_at) {
+  if (schedule.paused_at_us) return "if it were not paused";
+  const Time now = time_from_microseconds(schedule.now_us);
+  if (fires_at <= now) return "due, waits for a worker";
+  return (schedule.jitter_ms > 0 ? "fires " : "") + relative(fires_at, now);
+}
+
 std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleNextTicks::Row>& next,
                       const std::vector<Record>& ticks, const Style& style) {
-  const Time now = time_from_microseconds(schedule.now_us);
   std::string text = style.paint(Color::bold, "Schedule " + harmless(schedule.name, style.unicode)) + "  " +
                      style.paint(schedule_color(schedule.state), schedule.state) + "\n";
   const auto add = [&](const char* title, const std::string& value) {
@@ -166,8 +172,7 @@ std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleN
   add("declared", schedule.is_declared ? "by a program" : "");
   std::string title = "next";
   for (const auto& tick : next) {
-    const std::string away = relative(time_from_microseconds(tick.at_us), now);
-    add(title.c_str(), tick.local_text + "  " + (schedule.paused_at_us ? "if it were not paused" : away));
+    add(title.c_str(), tick.local_text + "  " + when_it_fires(schedule, time_from_microseconds(tick.fires_at_us)));
     title = "";
   }
   if (ticks.empty()) return text;

@@ -307,6 +307,57 @@ TEST_CASE("no tick is made again, whatever is set, paused, renamed or pruned, an
   CHECK(database.count_tasks() + fired == fired);
 }
 
+TEST_CASE("the next ticks of a schedule begin with the one that workers fire, wherever that lies") {
+  TestDatabase database;
+  add_schedule(database);
+  const std::string first = "select min(scheduled_at)::text as value from dogged.next_ticks_of('nightly')";
+  const std::string next = "select next_at::text as value from dogged.schedules";
+  CHECK(database.value(first) == database.value(next));
+  // As after a clock that was years ahead.
+  database.run(
+      "update dogged.schedules set next_at = next_at + interval '4 years', fires_at = fires_at + interval '4 years', "
+      "last_tick_at = next_at + interval '3 years'");
+  CHECK(database.value(first) == database.value(next));
+  CHECK(database.value("select count(*)::text as value from dogged.next_ticks_of('nightly')") == "10");
+  CHECK(database.value("select count(*)::text as value from dogged.next_ticks_of('nightly', 3)") == "3");
+  database.run("select dogged.pause_schedule('nightly')");
+  const std::string while_paused = database.value(first);
+  database.run("select dogged.resume_schedule('nightly')");
+  CHECK(while_paused == database.value(next));
+  CHECK(database.value("select count(*)::text as value from dogged.next_ticks_of('other')") == "0");
+}
+
+TEST_CASE("the next ticks of a schedule that is overdue are those that workers make up for") {
+  TestDatabase database;
+  const std::string limit = GENERATE("0", "1", "5", "null");
+  add_schedule(database, ", overlap => 'allow_all', catch_up_limit => " + limit);
+  make_due(database, 20);
+  const std::string foretold = database.value(
+      "select string_agg(scheduled_at::text, ' ' order by scheduled_at) as value "
+      "from dogged.next_ticks_of('nightly', 50) where fires_at <= now()");
+  fire(database);
+  CHECK(foretold == database.value("select string_agg(scheduled_at::text, ' ' order by scheduled_at) as value "
+                                   "from dogged.schedule_ticks where outcome = 'fired'"));
+}
+
+TEST_CASE("a tick that has fired, or waits, is none of the next ticks of its schedule") {
+  TestDatabase database;
+  add_schedule(database, ", overlap => 'buffer_all', catch_up_limit => null");
+  make_due(database, 3);
+  database.run(
+      "select dogged.backfill_schedule('nightly', next_at, next_at + interval '90 seconds') from dogged.schedules");
+  CHECK(ticks(database) == "fired 1, waiting 1");
+  CHECK(database.value("select (min(n.scheduled_at) = min(s.next_at) + interval '2 minutes')::text as value "
+                       "from dogged.next_ticks_of('nightly') n, dogged.schedules s") == "true");
+}
+
+TEST_CASE("the next ticks of a schedule have the jitter with which they fire") {
+  TestDatabase database;
+  add_schedule(database, ", jitter => '1 hour'");
+  CHECK(database.value("select (min(n.fires_at) = min(s.fires_at) and min(n.fires_at) > min(n.scheduled_at))::text as "
+                       "value from dogged.next_ticks_of('nightly') n, dogged.schedules s") == "true");
+}
+
 TEST_CASE("a paused schedule fires nothing, and does not make up for it when it goes on") {
   TestDatabase database;
   add_schedule(database);
