@@ -170,6 +170,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('delete_schedule', 'execute as owner', '{operator}', '{}'),
     ('next_ticks', 'execute as owner', '{viewer,operator}', '{}'),
     ('next_ticks_of', 'execute as owner', '{viewer,operator}', '{}'),
+    ('passed_over_tick', 'execute as owner', '{viewer,operator}', '{}'),
     ('time_in', 'execute', '{viewer,operator}', '{}'),
 
     -- Called by triggers, by functions that run as the owner, or only by the owner.

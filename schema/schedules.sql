@@ -336,24 +336,49 @@ comment on function dogged.pause_schedule(text) is
   'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Returns false '
   'if it was paused.';
 
-create or replace function dogged.resume_schedule(name text) returns boolean
+-- A range of skipped ticks has one row, so that its other ticks count as passed over too: they have not fired.
+create or replace function dogged.passed_over_tick(schedule_id bigint) returns timestamptz
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  schedule dogged.schedules;
+  now_at constant timestamptz := clock_timestamp();
+  tick timestamptz;
+begin
+  select s.* into schedule from dogged.schedules s where s.id = passed_over_tick.schedule_id;
+  if dogged.time_in(now_at, schedule.time_zone) is null then return null; end if;
+  if schedule.paused_at is not null then schedule.next_at := schedule.last_tick_at + interval '1 microsecond'; end if;
+  tick := dogged.next_tick(schedule.compiled, schedule.time_zone, now_at);
+  while tick < schedule.next_at loop
+    if not dogged.is_tick_decided(schedule.id, tick, schedule.overlap) then return tick; end if;
+    tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
+  end loop;
+  return null;
+end $$;
+comment on function dogged.passed_over_tick(bigint) is
+  'The first time to come at which a schedule does not fire although its spec has this time, because the server''s clock was ahead when '
+  'its next time was set; null: there is none. dogged.resume_schedule(name, from_now => true) is the remedy.';
+
+create or replace function dogged.resume_schedule(name text, from_now boolean default false) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   schedule dogged.schedules := dogged.lock_schedule(resume_schedule.name);
   now_at constant timestamptz := clock_timestamp();
 begin
-  if schedule.paused_at is null then return false; end if;
+  if schedule.paused_at is null and (not from_now or dogged.passed_over_tick(schedule.id) is null) then return false; end if;
   schedule := dogged.settle_times_before_change(schedule, now_at);
+  if from_now then schedule.last_tick_at := least(schedule.last_tick_at, now_at); end if;
   schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
   update dogged.schedules s
      set paused_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at,
          fires_at = dogged.looked_after_at(schedule, now_at)
    where s.id = schedule.id;
-  perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at));
+  perform dogged.record_audit('resume_schedule', null, jsonb_build_object('schedule', name, 'paused_at', schedule.paused_at, 'from_now', from_now));
   return true;
 end $$;
-comment on function dogged.resume_schedule(text) is
-  'Ends the pause of a schedule: it fires at its next time. Returns false if it was not paused.';
+comment on function dogged.resume_schedule(text, boolean) is
+  'Ends the pause of a schedule: it fires at its next time. from_now: also where the server''s clock was ahead, and the next time lies too far '
+  'in the future (dogged.passed_over_tick); a tick that has fired does not fire again. Returns false if the schedule was not paused, and passes '
+  'over no time.';
 
 -- Otherwise the program would soon create the schedule again under its old name.
 create or replace function dogged.require_undeclared(name text, remedy text) returns void

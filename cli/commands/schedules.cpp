@@ -170,6 +170,10 @@ std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleN
   add("overlap", schedule.overlap);
   add("catch-up", catch_up_text(schedule));
   add("declared", schedule.is_declared ? "by a program" : "");
+  if (schedule.passed_over_text) {
+    add("not at", *schedule.passed_over_text + ": the server's clock was ahead; dogged schedules resume " +
+                      schedule.name + " --from-now");
+  }
   std::string title = "next";
   for (const auto& tick : next) {
     add(title.c_str(), tick.local_text + "  " + when_it_fires(schedule, time_from_microseconds(tick.fires_at_us)));
@@ -271,11 +275,19 @@ std::string note_on_task(const Schedule& schedule) {
   return "note: no worker has declared the task " + schedule.task + ": what the schedule enqueues waits for one\n";
 }
 
+/// The server's clock was ahead when its next time was set.
+std::string note_on_clock(const Schedule& schedule) {
+  if (!schedule.passed_over_text) return "";
+  return "note: it does not fire at " + *schedule.passed_over_text +
+         ": the server's clock was ahead. dogged schedules resume " + schedule.name + " --from-now starts it again\n";
+}
+
 void print_schedule(const Invocation& invocation, db::Connection& connection, const std::string& name,
                     const std::string& what) {
   const Schedule schedule = read_schedule(connection, name);
-  invocation.print("schedule " + name + what + when_text(schedule) + "\n" + note_on_task(schedule),
-                   members_of(schedule).text());
+  invocation.print(
+      "schedule " + name + what + when_text(schedule) + "\n" + note_on_task(schedule) + note_on_clock(schedule),
+      members_of(schedule).text());
 }
 
 ExitCode create_schedule(const Invocation& invocation, const CLI::App& command, const ScheduleArguments& arguments) {
@@ -308,11 +320,20 @@ ExitCode pause_schedule(const Invocation& invocation, const std::string& name) {
   return ExitCode::ok;
 }
 
-ExitCode resume_schedule(const Invocation& invocation, const std::string& name) {
+struct ResumeArguments {
+  std::string name;
+  bool from_now = false;
+};
+
+ExitCode resume_schedule(const Invocation& invocation, const ResumeArguments& arguments) {
   db::Connection connection = invocation.connect();
-  require_existing(connection, Noun::schedule, {name});
-  const auto [changed] = db::one(run_audited(connection, sql::ResumeSchedule{.name = name}));
-  print_schedule(invocation, connection, name, changed ? " goes on: " : " was not paused: ");
+  require_existing(connection, Noun::schedule, {arguments.name});
+  const auto [changed] =
+      db::one(run_audited(connection, sql::ResumeSchedule{.name = arguments.name, .from_now = arguments.from_now}));
+  print_schedule(invocation, connection, arguments.name,
+                 changed              ? " goes on: "
+                 : arguments.from_now ? " was not paused, and passes over no time: "
+                                      : " was not paused: ");
   return ExitCode::ok;
 }
 
@@ -474,6 +495,18 @@ void add_set_schedule(CLI::App& schedules, Invocation& invocation) {
   add_settings(**command, *arguments);
 }
 
+void add_resume_schedule(CLI::App& schedules, Invocation& invocation) {
+  const auto arguments = std::make_shared<ResumeArguments>();
+  CLI::App* command = add_command(schedules, invocation, "resume", "Let a paused schedule go on with its next time",
+                                  "  dogged schedules resume nightly-report\n"
+                                  "  dogged schedules resume nightly-report --from-now   after a clock that was ahead",
+                                  [&invocation, arguments] { return resume_schedule(invocation, *arguments); });
+  add_schedule_name(*command, arguments->name);
+  command->add_flag("--from-now", arguments->from_now,
+                    "Start again at now, also where the server's clock was ahead and the next time lies far in the "
+                    "future; a tick that has fired does not fire again");
+}
+
 void add_backfill_schedule(CLI::App& schedules, Invocation& invocation) {
   const auto arguments = std::make_shared<BackfillArguments>();
   CLI::App* command =
@@ -517,8 +550,7 @@ void add_schedules(CLI::App& app, Invocation& invocation) {
   add_set_schedule(*schedules, invocation);
   add_named("pause", "Let a schedule fire nothing until it is resumed; its ticks of that time are not made up for",
             "  dogged schedules pause nightly-report", &pause_schedule);
-  add_named("resume", "Let a paused schedule go on with its next time", "  dogged schedules resume nightly-report",
-            &resume_schedule);
+  add_resume_schedule(*schedules, invocation);
   add_named("run", "Enqueue the task of a schedule now, whatever its overlap says",
             "  dogged schedules run nightly-report", &run_schedule);
   add_backfill_schedule(*schedules, invocation);

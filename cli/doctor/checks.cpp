@@ -138,8 +138,9 @@ Findings check_schedules(db::Connection& connection) {
   std::vector<ScheduleFacts> schedules;
   for (const auto& row : connection.run(sql::DoctorSchedules{})) {
     schedules.push_back({row.name, row.task, row.state, microseconds{row.overdue_us.value_or(0)},
-                         microseconds{row.paused_us.value_or(0)}, row.is_task_known, row.missed, row.refused,
-                         row.refusal.value_or(""), std::chrono::milliseconds{row.latest_ms}});
+                         microseconds{row.paused_us.value_or(0)}, microseconds{row.ahead_us.value_or(0)},
+                         row.is_task_known, row.missed, row.refused, row.refusal.value_or(""),
+                         std::chrono::milliseconds{row.latest_ms}});
   }
   return judge_schedules(schedules);
 }

@@ -109,6 +109,7 @@ struct ScheduleFacts {
   std::string state{};        ///< as in the view schedule_overview
   microseconds overdue{0};    ///< for how long it has been due
   microseconds paused{0};     ///< for how long
+  microseconds ahead{0};      ///< how far its next time lies ahead, if it passes over times before that
   bool is_task_known = true;  ///< by a live worker
   std::int64_t missed = 0;    ///< ranges of ticks that no worker fired in time
   std::int64_t refused = 0;   ///< tasks that enqueue refused

@@ -307,6 +307,58 @@ TEST_CASE("no tick is made again, whatever is set, paused, renamed or pruned, an
   CHECK(database.count_tasks() + fired == fired);
 }
 
+TEST_CASE("a schedule that a clock that was ahead has put off starts again at now, and nothing fires a second time") {
+  TestDatabase database;
+  add_schedule(database);
+  const auto resume = [&] {
+    return database.value("select dogged.resume_schedule('nightly', from_now => true)::text as value");
+  };
+  const std::string next = "select next_at::text as value from dogged.schedules";
+  const std::string passed_over = "select dogged.passed_over_tick(id)::text as value from dogged.schedules";
+  database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 0 * * *\"}')");
+  const std::string tomorrow = database.value(next);
+  CHECK(resume() == "false");
+  CHECK(database.value(passed_over) == "null");
+  // The clock was 100 days ahead: the tick of then has fired, and that of tomorrow has not.
+  database.run(
+      "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, origin, decided_at) "
+      "select id, next_at + interval '2400 hours', 'fired', 'clock', now() from dogged.schedules");
+  database.run(
+      "update dogged.schedules set last_tick_at = next_at + interval '2400 hours', "
+      "next_at = next_at + interval '2424 hours', fires_at = next_at + interval '2424 hours'");
+  CHECK(database.value(passed_over) == tomorrow);
+  SECTION("not paused") {}
+  SECTION("paused") { database.run("select dogged.pause_schedule('nightly')"); }
+  SECTION("paused and resumed, which does not suffice") {
+    database.script("select dogged.pause_schedule('nightly'); select dogged.resume_schedule('nightly')");
+  }
+  CHECK(database.value(passed_over) == tomorrow);
+  CHECK(resume() == "true");
+  CHECK(database.value(next) == tomorrow);
+  CHECK(database.value("select (fires_at = next_at and last_tick_at <= now())::text as value from dogged.schedules") ==
+        "true");
+  CHECK(database.value(passed_over) == "null");
+  CHECK(resume() == "false");
+  // The time of the tick that has fired comes.
+  database.script(
+      "update dogged.schedule_ticks set scheduled_at = date_trunc('second', now()); "
+      "update dogged.schedules set next_at = scheduled_at, fires_at = scheduled_at from dogged.schedule_ticks");
+  CHECK(fire(database) == 1);
+  CHECK(database.count_tasks() == 0);
+}
+
+TEST_CASE("a schedule whose ticks have all fired before the clock was set back passes over none") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run(
+      "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, origin, decided_at) "
+      "select id, next_at, 'fired', 'clock', now() from dogged.schedules");
+  database.run(
+      "update dogged.schedules set last_tick_at = next_at, next_at = next_at + interval '1 year', fires_at = fires_at "
+      "+ interval '1 year'");
+  CHECK(database.value("select dogged.passed_over_tick(id)::text as value from dogged.schedules") == "null");
+}
+
 TEST_CASE("the next ticks of a schedule begin with the one that workers fire, wherever that lies") {
   TestDatabase database;
   add_schedule(database);

@@ -48,6 +48,7 @@ TEST_CASE("a finding that is not ok says why it matters and what to do, one that
                         .state = "orphaned",
                         .overdue = 2min,
                         .paused = 8 * 24h,
+                        .ahead = 1us,
                         .is_task_known = false,
                         .missed = 1,
                         .refused = 1,
