@@ -282,6 +282,7 @@ declare
 begin
   select s.* into schedule from dogged.schedules s where s.name = next_ticks_of.name;
   if schedule.next_at is null then return; end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule.next_at := case when schedule.paused_at is null then dogged.first_to_fire(schedule, now_at)
                            else dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at)) end;
   for i in 1 .. 10000 loop
@@ -376,6 +377,7 @@ begin
                                    format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says for how long ticks '
                                           'to come are kept.', kept_since));
   end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;

@@ -365,6 +365,7 @@ declare
   now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is null and (not from_now or dogged.passed_over_tick(schedule.id) is null) then return false; end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule := dogged.settle_times_before_change(schedule, now_at);
   if from_now then schedule.last_tick_at := least(schedule.last_tick_at, now_at); end if;
   schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));

@@ -155,8 +155,22 @@ std::string when_it_fires(const Schedule& schedule, Time fires_at) {
   return (schedule.jitter_ms > 0 ? "fires " : "") + relative(fires_at, now);
 }
 
-std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleNextTicks::Row>& next,
-                      const std::vector<Record>& ticks, const Style& style) {
+/// The error is that of a server which does not know the time zone any more.
+struct NextTicks {
+  std::vector<sql::ScheduleNextTicks::Row> ticks;
+  std::optional<std::string> error;
+};
+
+NextTicks read_next_ticks(db::Connection& connection, const std::string& name) {
+  try {
+    return {connection.run(sql::ScheduleNextTicks{.name = name}), std::nullopt};
+  } catch (const InvalidInput& error) {
+    return {{}, error.message()};
+  }
+}
+
+std::string show_text(const Schedule& schedule, const NextTicks& next, const std::vector<Record>& ticks,
+                      const Style& style) {
   std::string text = style.paint(Color::bold, "Schedule " + harmless(schedule.name, style.unicode)) + "  " +
                      style.paint(schedule_color(schedule.state), schedule.state) + "\n";
   const auto add = [&](const char* title, const std::string& value) {
@@ -175,7 +189,8 @@ std::string show_text(const Schedule& schedule, const std::vector<sql::ScheduleN
                       schedule.name + " --from-now");
   }
   std::string title = "next";
-  for (const auto& tick : next) {
+  if (next.error) add("next", "unknown: " + *next.error);
+  for (const auto& tick : next.ticks) {
     add(title.c_str(), tick.local_text + "  " + when_it_fires(schedule, time_from_microseconds(tick.fires_at_us)));
     title = "";
   }
@@ -189,19 +204,19 @@ ExitCode show_schedule(const Invocation& invocation, const std::string& name) {
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::schedule, {name});
   const Schedule schedule = read_schedule(connection, name);
-  const auto next = connection.run(sql::ScheduleNextTicks{.name = name});
+  const NextTicks next = read_next_ticks(connection, name);
   const Style style = invocation.table_style();
   std::vector<Record> ticks;
   for (const Tick& tick : connection.run(sql::ScheduleLastTicks{.name = name, .most = ticks_shown})) {
     ticks.push_back(tick_record(tick, time_from_microseconds(schedule.now_us), style.zone));
   }
   std::vector<std::string> next_json;
-  for (const auto& tick : next) next_json.push_back(json_string(to_iso8601(time_from_microseconds(tick.at_us))));
+  for (const auto& tick : next.ticks) next_json.push_back(json_string(to_iso8601(time_from_microseconds(tick.at_us))));
   std::vector<std::string> ticks_json;
   for (const Record& tick : ticks) ticks_json.push_back(tick.json);
-  invocation.print(
-      show_text(schedule, next, ticks, style),
-      members_of(schedule).add_json("next", json_array(next_json)).add_json("ticks", json_array(ticks_json)).text());
+  JsonObject json = members_of(schedule);
+  json.add_json("next", json_array(next_json)).add("next_error", next.error).add_json("ticks", json_array(ticks_json));
+  invocation.print(show_text(schedule, next, ticks, style), json.text());
   return ExitCode::ok;
 }
 

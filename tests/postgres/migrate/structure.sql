@@ -214,6 +214,7 @@ begin
                                    format('Begin at %s or later: what fired before would fire again. dogged.settings.keep_ticks_days says for how long ticks '
                                           'to come are kept.', kept_since));
   end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule.live_tasks := dogged.alive_of(schedule.live_tasks);
   foreach tick in array dogged.ticks_to_backfill(schedule, from_time, until_time) loop
     select t.* into before from dogged.schedule_ticks t where t.schedule_id = schedule.id and t.scheduled_at = tick;
@@ -3194,6 +3195,7 @@ declare
 begin
   select s.* into schedule from dogged.schedules s where s.name = next_ticks_of.name;
   if schedule.next_at is null then return; end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule.next_at := case when schedule.paused_at is null then dogged.first_to_fire(schedule, now_at)
                            else dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at)) end;
   for i in 1 .. 10000 loop
@@ -4814,6 +4816,7 @@ declare
   now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is null and (not from_now or dogged.passed_over_tick(schedule.id) is null) then return false; end if;
+  perform dogged.require_time_zone(name, schedule.time_zone);
   schedule := dogged.settle_times_before_change(schedule, now_at);
   if from_now then schedule.last_tick_at := least(schedule.last_tick_at, now_at); end if;
   schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));

@@ -715,6 +715,20 @@ TEST_CASE("an unknown time zone skips a tick with that reason, and holds up no o
   CHECK(fire(database) == 0);
 }
 
+TEST_CASE("what needs the time zone of a schedule names the schedule and the zone if the server does not know it") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run("update dogged.schedules set time_zone = 'Mars/Olympus'");
+  const std::string call = GENERATE(
+      "dogged.resume_schedule('nightly')", "dogged.backfill_schedule('nightly', now() - interval '1 day', now())",
+      "dogged.next_ticks_of('nightly')", "dogged.set_schedule('nightly', '{\"spec\": \"@daily\"}')");
+  database.run("select dogged.pause_schedule('nightly')");
+  const InvalidInput error = refusal_of(database, "select " + call);
+  INFO(call << ": " << error.message());
+  CHECK(contains(error.message(), "the schedule \"nightly\": its time zone \"Mars/Olympus\" is not known"));
+  CHECK(contains(error.hint(), "pg_timezone_names"));
+}
+
 TEST_CASE("an error of dogged's own while a tick is decided is raised, and passes for no unknown time zone") {
   TestDatabase database;
   add_schedule(database);
