@@ -14,22 +14,30 @@ comment on function dogged.require_queue_name(text) is 'Raises an error unless a
 
 -- Counts the pairs of adjacent letters that both names have. The count is enough to find a typing mistake, and needs no
 -- extension.
+create or replace function dogged.nearest_names(name text, names text[]) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (select string_agg(near.name, ', ' order by near.rank)
+            from (select n.name,
+                         row_number() over (order by shared.pairs desc, abs(length(n.name) - length(nearest_names.name)),
+                                                     n.name) as rank,
+                         shared.pairs > 0 or max(shared.pairs) over () = 0 as is_near
+                    from unnest(names) n (name)
+                   cross join lateral (
+                     select count(*) as pairs
+                       from (select substr(lower(n.name), i, 2) from generate_series(1, length(n.name) - 1) i
+                             intersect
+                             select substr(lower(nearest_names.name), i, 2)
+                               from generate_series(1, length(nearest_names.name) - 1) i) both_have) shared) near
+           where near.rank <= 5 and near.is_near);
+end $$;
+comment on function dogged.nearest_names(text, text[]) is
+  'Internal: up to five of the names that are most like a name. If any shares two adjacent letters with the name, only such names are listed.';
+
 create or replace function dogged.nearest_queues(name text) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  return (select string_agg(near.name, ', ' order by near.rank)
-            from (select q.name,
-                         row_number() over (order by shared.pairs desc, abs(length(q.name) - length(nearest_queues.name)),
-                                                     q.name) as rank,
-                         shared.pairs > 0 or max(shared.pairs) over () = 0 as is_near
-                    from dogged.queues q
-                   cross join lateral (
-                     select count(*) as pairs
-                       from (select substr(lower(q.name), i, 2) from generate_series(1, length(q.name) - 1) i
-                             intersect
-                             select substr(lower(nearest_queues.name), i, 2)
-                               from generate_series(1, length(nearest_queues.name) - 1) i) both_have) shared) near
-           where near.rank <= 5 and near.is_near);
+  return dogged.nearest_names(name, array(select q.name from dogged.queues q));
 end $$;
 comment on function dogged.nearest_queues(text) is
   'The names of up to five queues that are most like this name. If any queue shares two adjacent letters with the name, only such '

@@ -36,24 +36,41 @@ begin
 end $$;
 comment on function dogged.lock_schedule(text) is 'Internal: the row of a schedule, locked until the transaction ends.';
 
--- A POSIX time zone (FOO-3) is a name to PostgreSQL as well; no IANA name but Etc/GMT±N has a digit.
-create or replace function dogged.require_time_zone(name text, time_zone text) returns void
+-- To PostgreSQL a POSIX time zone (FOO-3) is a name as well, and it takes CET for the abbreviation with a fixed offset, although
+-- the IANA database has a zone of this name with summer time. The view reads a thousand files, so common names go by it.
+create or replace function dogged.is_time_zone(name text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  if time_zone ~ '^(UTC|Etc/GMT[+-][0-9]{1,2}|[A-Z][A-Za-z_-]+(/[A-Z][A-Za-z_-]+){1,2})$' then
-    perform now() at time zone time_zone;
-    return;
-  end if;
-  raise invalid_parameter_value;
+  perform now() at time zone name;
+  return is_time_zone.name ~ '^(UTC|Etc/GMT[+-][0-9]{1,2}|[A-Z][A-Za-z_-]+(/[A-Z][A-Za-z_-]+){1,2})$'
+         or (is_time_zone.name ~ '^[A-Z]'
+             and not exists (select from pg_timezone_abbrevs a where a.abbrev = upper(is_time_zone.name))
+             and exists (select from pg_timezone_names z where z.name = is_time_zone.name));
 exception when invalid_parameter_value then
+  return false;
+end $$;
+comment on function dogged.is_time_zone(text) is 'Internal: whether this is the name of a time zone that the server knows, and no abbreviation.';
+
+create or replace function dogged.require_time_zone(name text, time_zone text) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  ahead constant interval := (select a.utc_offset from pg_timezone_abbrevs a where a.abbrev = upper(require_time_zone.time_zone));
+  hours constant integer := extract(epoch from ahead) / 3600;
+begin
+  if dogged.is_time_zone(time_zone) then return; end if;
+  if ahead is not null then
+    perform dogged.refuse_schedule(
+      name, format('its time zone "%s" is an abbreviation, which has no changes of the clock', time_zone),
+      'Give the name of a place in the IANA time zone database, such as Europe/Berlin'
+      || case when ahead = interval '0' then ', or UTC.'
+              when ahead = hours * interval '1 hour' then format(', or Etc/GMT%s for this fixed offset.', to_char(-hours, 'SGFM90')) else '.' end);
+  end if;
   perform dogged.refuse_schedule(
-    require_time_zone.name, format('its time zone "%s" is not known', left(time_zone, 60)),
-    coalesce('Did you mean '
-             || (select z.name from pg_timezone_names z
-                  where z.name ~ '^[A-Z][a-z]+/'
-                    and lower(split_part(z.name, '/', -1)) = lower(replace(split_part(require_time_zone.time_zone, '/', -1), ' ', '_'))
-                  order by z.name limit 1) || '? ', '')
-    || 'Give a name of the IANA time zone database, such as Europe/Berlin or UTC; pg_timezone_names lists them.');
+    name, format('its time zone "%s" is not known', left(time_zone, 60)),
+    coalesce('Nearest to it: '
+             || dogged.nearest_names(left(time_zone, 60), array(select z.name from pg_timezone_names z
+                                                       where z.name ~ '^[A-Z]' and z.name <> 'Factory' and z.name <> z.abbrev)) || '. ', '')
+    || 'Give a name of the IANA time zone database, such as Europe/Berlin or UTC; the column name of pg_timezone_names lists them.');
 end $$;
 comment on function dogged.require_time_zone(text, text) is 'Internal: raises an error unless this is the name of a time zone.';
 

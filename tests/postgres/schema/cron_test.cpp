@@ -218,10 +218,39 @@ TEST_CASE("a spec that never fires is refused, and one that fires more often tha
 
 TEST_CASE("only names of the IANA time zone database are time zones, and a misspelt one is told what is near") {
   TestDatabase database;
-  for (const char* zone : {"Europe/Berln", "FOO+3", "CET-1CEST", "EST", "+01:00", "berlin", ""}) {
+  for (const char* zone : {"Europe/Berln", "FOO+3", "CET-1CEST", "+01:00", "berlin", "japan", "localtime", ""}) {
     INFO(zone);
-    CHECK(contains(refusal_of(database, "0 3 * * *", zone).message(), "its time zone"));
+    const InvalidInput error = refusal_of(database, "0 3 * * *", zone);
+    CHECK(contains(error.message(), "its time zone \"" + std::string{zone} + "\" is not known"));
+    CHECK(contains(error.hint(), "pg_timezone_names"));
   }
-  CHECK(contains(refusal_of(database, "0 3 * * *", "berlin").hint(), "Did you mean Europe/Berlin?"));
+  CHECK(contains(refusal_of(database, "0 3 * * *", "berlin").hint(), "Nearest to it: Europe/Berlin, "));
+  CHECK(contains(refusal_of(database, "0 3 * * *", "Europe/Berln").hint(), "Nearest to it: Europe/Berlin, "));
   CHECK(database.value("select dogged.schedule('west', 'report', '0 3 * * *', 'Etc/GMT+5') as value") == "created");
+}
+
+// Debian 13 has names without a slash in a package of their own.
+TEST_CASE("a name of a time zone without a slash is one where the server has it, in its spelling") {
+  TestDatabase database;
+  const std::string zone =
+      GENERATE("Japan", "GB", "Poland", "Cuba", "Universal", "EST5EDT", "W-SU", "Etc/UTC", "America/Port-au-Prince");
+  const bool is_there = database.value("select exists (select from pg_timezone_names where name = $1)::text as value",
+                                       db::Params{}.add(zone)) == "true";
+  INFO(zone);
+  if (is_there) {
+    CHECK(database.value("select dogged.schedule('zone', 'report', '0 3 * * *', $1) as value",
+                         db::Params{}.add(zone)) == "created");
+  } else {
+    CHECK(contains(refusal_of(database, "0 3 * * *", zone).message(), "is not known"));
+  }
+}
+
+TEST_CASE("an abbreviation of a time zone is refused with the zone to write for its offset") {
+  TestDatabase database;
+  const auto [zone, offset] = GENERATE(table<std::string, std::string>(
+      {{"CET", "Etc/GMT-1"}, {"EST", "Etc/GMT+5"}, {"GMT", "or UTC"}, {"Zulu", "or UTC"}, {"MET", "Etc/GMT-1"}}));
+  const InvalidInput error = refusal_of(database, "0 3 * * *", zone);
+  CHECK(contains(error.message(),
+                 "its time zone \"" + zone + "\" is an abbreviation, which has no changes of the clock"));
+  CHECK(contains(error.hint(), offset));
 }
