@@ -178,12 +178,20 @@ std::string show_text(const Schedule& schedule, const NextTicks& next, const std
   };
   add("spec", schedule.spec + "  in " + schedule.time_zone);
   add("task", schedule.task + " " + schedule.args);
+  add("version", schedule.args_version == 1 ? "" : std::to_string(schedule.args_version) + " of the args");
   add("queue", schedule.queue.value_or(""));
   add("priority", schedule.priority == 0 ? "" : std::to_string(schedule.priority));
   add("jitter", schedule.jitter_ms == 0 ? "" : "up to " + readable(milliseconds{schedule.jitter_ms}));
   add("overlap", schedule.overlap);
   add("catch-up", catch_up_text(schedule));
   add("declared", schedule.is_declared ? "by a program" : "");
+  add("created", date_and_clock_text(time_from_microseconds(schedule.created_at_us), style.zone));
+  add("changed", schedule.changed_at_us == schedule.created_at_us
+                     ? ""
+                     : date_and_clock_text(time_from_microseconds(schedule.changed_at_us), style.zone));
+  add("paused", schedule.paused_at_us
+                    ? "since " + date_and_clock_text(time_from_microseconds(*schedule.paused_at_us), style.zone)
+                    : "");
   if (schedule.passed_over_text) {
     add("not at", *schedule.passed_over_text + ": the server's clock was ahead; dogged schedules resume " +
                       schedule.name + " --from-now");
@@ -191,7 +199,10 @@ std::string show_text(const Schedule& schedule, const NextTicks& next, const std
   std::string title = "next";
   if (next.error) add("next", "unknown: " + *next.error);
   for (const auto& tick : next.ticks) {
-    add(title.c_str(), tick.local_text + "  " + when_it_fires(schedule, time_from_microseconds(tick.fires_at_us)));
+    std::string local_at = tick.local_at;
+    std::replace(local_at.begin(), local_at.end(), 'T', ' ');
+    add(title.c_str(), tick.weekday + " " + local_at + tick.zone_offset + "  " +
+                           when_it_fires(schedule, time_from_microseconds(tick.fires_at_us)));
     title = "";
   }
   if (ticks.empty()) return text;
@@ -211,7 +222,13 @@ ExitCode show_schedule(const Invocation& invocation, const std::string& name) {
     ticks.push_back(tick_record(tick, time_from_microseconds(schedule.now_us), style.zone));
   }
   std::vector<std::string> next_json;
-  for (const auto& tick : next.ticks) next_json.push_back(json_string(to_iso8601(time_from_microseconds(tick.at_us))));
+  for (const auto& tick : next.ticks) {
+    next_json.push_back(JsonObject{}
+                            .add("scheduled_at", time_from_microseconds(tick.at_us))
+                            .add("local", tick.local_at + tick.zone_offset)
+                            .add("fires_at", time_from_microseconds(tick.fires_at_us))
+                            .text());
+  }
   std::vector<std::string> ticks_json;
   for (const Record& tick : ticks) ticks_json.push_back(tick.json);
   JsonObject json = members_of(schedule);

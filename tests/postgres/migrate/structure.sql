@@ -3558,7 +3558,6 @@ begin
                              when settings ? 'catch_up_ms' and before.catch_up_limit = 0 then 1  -- else the window would have no effect
                              else before.catch_up_limit end;
   put.live_tasks := coalesce(before.live_tasks, '{}');
-  put.created_at := coalesce(before.created_at, clock_timestamp());
   if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
   perform dogged.require_time_zone(name, put.time_zone);
   if before.id is null or put.spec is distinct from before.spec then
@@ -3575,6 +3574,7 @@ begin
     put.next_at := dogged.next_tick(put.compiled, put.time_zone, greatest(now_at, put.last_tick_at));
   end if;
   put.changed_at := clock_timestamp();  -- after the ticks of before were decided
+  put.created_at := coalesce(put.created_at, put.changed_at);
   if put.paused_at is null then put.fires_at := dogged.looked_after_at(put, now_at); end if;
   return dogged.store_schedule(put);
 end $$;
