@@ -174,6 +174,42 @@ TEST_CASE("the names of specs, their last days and their n-th weekdays fire as t
   CHECK(next_on_the_clock(database, "0 0 * FEB 1#5", "UTC", "2081-01-01T00:00Z", 1) == "29 00:00 +00:00");  // 2112
 }
 
+TEST_CASE("a weekday 7 is Sunday, alone, in ranges, in lists and with a number") {
+  TestDatabase database;
+  const auto next = [&](const std::string& spec) {
+    return next_on_the_clock(database, spec, "UTC", "2026-11-23T00:00Z", 8);  // a Monday
+  };
+  CHECK(next_on_the_clock(database, "0 0 * * 7", "UTC", "2026-11-23T00:00Z", 2) == "29 00:00 +00:00, 06 00:00 +00:00");
+  CHECK(next_on_the_clock(database, "0 0 * * 5-7", "UTC", "2026-11-23T00:00Z", 4) ==
+        "27 00:00 +00:00, 28 00:00 +00:00, 29 00:00 +00:00, 04 00:00 +00:00");
+  CHECK(next("0 0 * * 7") == next("0 0 * * 0"));
+  CHECK(next("0 0 * * 5-7") == next("0 0 * * 0,5,6"));
+  CHECK(next("0 0 * * 1,7") == next("0 0 * * SUN,MON"));
+  CHECK(next("0 0 * * 7#2") == next("0 0 * * 0#2"));
+  CHECK(next("0 0 * * 7L") == next("0 0 * * SUNL"));
+  CHECK(next("0 0 * * 0-7") == next("0 0 * * *"));
+  CHECK(next("0 0 * * MON-FRI") == next("0 0 * * 1,2,3,4,5"));
+  CHECK(next_on_the_clock(database, "0 0 * * MON-FRI", "UTC", "2026-11-26T00:00Z", 3) ==
+        "27 00:00 +00:00, 30 00:00 +00:00, 01 00:00 +00:00");
+}
+
+TEST_CASE("each name of a spec fires as its five fields do") {
+  TestDatabase database;
+  const auto [name, fields] = GENERATE(table<std::string, std::string>({{"@hourly", "0 * * * *"},
+                                                                        {"@daily", "0 0 * * *"},
+                                                                        {"@midnight", "0 0 * * *"},
+                                                                        {"@weekly", "0 0 * * 0"},
+                                                                        {"@monthly", "0 0 1 * *"},
+                                                                        {"@yearly", "0 0 1 1 *"},
+                                                                        {"@annually", "0 0 1 1 *"},
+                                                                        {"@DAILY", "0 0 * * *"}}));
+  INFO(name);
+  for (const char* zone : {"UTC", "Europe/Berlin"}) {
+    CHECK(next_on_the_clock(database, name, zone, "2026-10-24T12:34Z", 20) ==
+          next_on_the_clock(database, fields, zone, "2026-10-24T12:34Z", 20));
+  }
+}
+
 TEST_CASE("a mistake in a spec is refused with its field, its value and its range") {
   TestDatabase database;
   const std::vector<std::pair<std::string, std::string>> mistakes{

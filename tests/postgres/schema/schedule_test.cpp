@@ -99,6 +99,17 @@ TEST_CASE("a tick enqueues the task of its schedule with its args, queue and pri
   CHECK(fire(database) == 0);
 }
 
+TEST_CASE("a tick records how late it was fired") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 1);  // 10 s ago
+  database.run("update dogged.schedules set fires_at = next_at");
+  fire(database);
+  CHECK(std::stoll(database.value("select late_ms::text as value from dogged.schedule_ticks")) >= 10'000);
+  CHECK(database.value("select last_late_ms = (select late_ms from dogged.schedule_ticks) as value from "
+                       "dogged.schedule_overview") == "t");
+}
+
 TEST_CASE("a handler reads for which time its schedule has enqueued the task, and no time for other tasks") {
   TestDatabase database;
   std::map<TaskId, std::string> told;  // of the one thread of the queue
