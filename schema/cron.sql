@@ -30,8 +30,11 @@ begin
   if cron_number.value !~ '^[0-9]{1,4}$' then
     perform dogged.refuse_spec(
       spec, format('its %s field has "%s", which is not a number', field, left(cron_number.value, 30)),
-      format('Write numbers from %s to %s%s, ranges as %s-%s, lists as %s,%s, steps as */2, or *.', lowest, most,
-             case when names <> '' then ', or ' || names else '' end, lowest, lowest + 1, lowest, lowest + 1));
+      case when cron_number.value like '%?%' then 'Write * for any value.'
+           else format('Write numbers from %s to %s%s, ranges as %s-%s, lists as %s,%s, steps as */2, or *.%s', lowest, most,
+                       case when names <> '' then ', or ' || names else '' end, lowest, lowest + 1, lowest, lowest + 1,
+                       case field when 'day-of-month' then ' L is the last day; there are no days before it (L-3) and no nearest weekdays (15W).'
+                                  when 'day-of-week' then ' 5L is the last Friday of the month, 5#2 the second.' else '' end) end);
   elsif cron_number.value::integer not between lowest and most then
     perform dogged.refuse_spec(spec, format('its %s field has %s, which is not from %s to %s', field, cron_number.value, lowest, most),
                                format('Give a number from %s to %s.', lowest, most));

@@ -143,7 +143,8 @@ begin
     elsif jsonb_typeof(setting.value) = 'number'
           and ((setting.value)::numeric not between setting.lowest and setting.highest or trunc((setting.value)::numeric) <> (setting.value)::numeric) then
       perform dogged.refuse_schedule(
-        name, format('its %s is %s; it must be a whole number from %s to %s', setting.key, left(setting.value::text, 60), setting.lowest, setting.highest),
+        name, format('its %s is %s; it must be a whole number from %s to %s', setting.key, left(setting.value::text, 60), setting.lowest, setting.highest)
+              || case when setting.key like '%_ms' then format(' (%s)', justify_hours(setting.highest * interval '1 millisecond')) else '' end,
         'Nothing was changed.');
     end if;
   end loop;

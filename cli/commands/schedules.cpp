@@ -24,6 +24,7 @@ namespace dogged::cli {
 namespace {
 
 constexpr int ticks_shown = 10;
+constexpr std::chrono::hours longest_catch_up{366 * 24};  // as require_schedule_settings
 
 const std::vector<Column> schedule_columns{{.title = "SCHEDULE", .least = 24, .cut = Cut::middle},
                                            {.title = "STATE"},
@@ -442,11 +443,11 @@ CLI::Validator is_catch_up() {
   return CLI::Validator{[](std::string& text) {
                           if (text == "all" || text == "none") return std::string{};
                           try {
-                            static_cast<void>(duration_from_text(text));
-                            return std::string{};
-                          } catch (const Error& error) {
-                            return error.message() + "; write a duration such as 6h, all or none";
+                            if (duration_from_text(text) <= longest_catch_up) return std::string{};
+                          } catch (const Error&) {  // the message below says what is one
                           }
+                          return in_quotes(text) +
+                                 " is not a duration up to 366d; write one such as 6h or 7d, all or none";
                         },
                         ""};
 }
@@ -475,8 +476,9 @@ void add_settings(CLI::App& command, ScheduleArguments& arguments) {
       ->check(is_one_of(overlaps, "an overlap"));
   command
       .add_option("--catch-up", arguments.catch_up,
-                  "Make up for ticks that no worker could fire while they are no older than this: 6h, all or none; 1h "
-                  "unless said")
+                  "Make up for ticks that no worker could fire while they are no older than this, at most 366d: 6h, "
+                  "all or none; "
+                  "1h unless said")
       ->type_name("DURATION")
       ->check(is_catch_up());
   command

@@ -241,6 +241,20 @@ TEST_CASE("a mistake in a spec is refused with its field, its value and its rang
   }
 }
 
+TEST_CASE("what other implementations of cron have, and this one does not, is refused with what to write") {
+  TestDatabase database;
+  const auto [spec, remedy] = GENERATE(table<std::string, std::string>({{"0 0 L-3 * *", "L is the last day"},
+                                                                        {"0 0 15W * *", "L is the last day"},
+                                                                        {"0 0 * * L", "5L is the last Friday"},
+                                                                        {"0 0 * * 1-5#2", "5#2 the second"},
+                                                                        {"0 0 ? * MON", "Write * for any value."},
+                                                                        {"0 0 1 * ?", "Write * for any value."}}));
+  const InvalidInput error = refusal_of(database, spec);
+  INFO(spec << ": " << error.message() << ": " << error.hint());
+  CHECK(contains(error.message(), "which is not a number"));
+  CHECK(contains(error.hint(), remedy));
+}
+
 TEST_CASE("a spec that never fires is refused, and one that fires more often than every 10 s unless that is meant") {
   TestDatabase database;
   CHECK(contains(refusal_of(database, "0 0 30 2 *").message(), "its spec \"0 0 30 2 *\" never fires"));

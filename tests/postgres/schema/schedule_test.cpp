@@ -786,6 +786,7 @@ TEST_CASE("settings that a schedule cannot have are refused, with the value and 
       {R"({"jitter_ms": -1})", "its jitter_ms is -1; it must be a whole number from 0 to 86400000"},
       {R"({"priority": 40000})", "its priority is 40000; it must be a whole number from -32768 to 32767"},
       {R"({"catch_up_limit": 1.5})", "its catch_up_limit is 1.5; it must be a whole number from 0 to 10000"},
+      {R"({"catch_up_ms": 34560000000})", "must be a whole number from 0 to 31622400000 (366 days)"},
       {R"({"catch_up_ms": "1h"})", "its catch_up_ms is \"1h\", not a number"},
       {R"({"overlap": "queue"})", "its overlap is \"queue\""},
       {R"({"spec": null})", "its spec is null, not a string"},
