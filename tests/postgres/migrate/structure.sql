@@ -4936,6 +4936,9 @@ begin
   outcome := dogged.put_schedule(name, settings);
   if outcome <> 'unchanged' then
     perform dogged.record_audit('schedule', null, jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings));
+    if not exists (select from dogged.task_definitions d where d.name = schedule.task) then
+      raise notice 'no worker has declared the task "%": what the schedule "%" enqueues waits for one', task, name;
+    end if;
   end if;
   return outcome;
 end $$;
