@@ -10,7 +10,9 @@
 #include "cli/commands/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
+#include "cli/input/filter_text.hpp"
 #include "cli/input/new_tasks.hpp"
+#include "cli/io/more.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
 #include "cli/options/time_option.hpp"
@@ -23,7 +25,6 @@
 namespace dogged::cli {
 namespace {
 
-constexpr int ticks_shown = 10;
 constexpr std::chrono::hours longest_catch_up{366 * 24};  // as require_schedule_settings
 
 const std::vector<Column> schedule_columns{{.title = "SCHEDULE", .least = 24, .cut = Cut::middle},
@@ -104,18 +105,41 @@ Record schedule_record(const Schedule& schedule, Zone zone) {
           members_of(schedule).text()};
 }
 
-ExitCode list_schedules(const Invocation& invocation) {
+struct ScheduleFilter {
+  std::vector<std::string> states, tasks;
+  std::string after;
+  std::int64_t limit = 0;  ///< 0: all
+};
+
+ExitCode list_schedules(const Invocation& invocation, const ScheduleFilter& filter) {
   db::Connection connection = invocation.connect();
-  std::vector<Record> records;
-  for (const Schedule& schedule : connection.run(sql::ListSchedules{.name = std::nullopt})) {
-    records.push_back(schedule_record(schedule, invocation.style().zone));
+  sql::ListSchedules listed{.name = std::nullopt,
+                            .states = std::nullopt,
+                            .tasks = std::nullopt,
+                            .after = given(filter.after),
+                            .most = given(filter.limit)};
+  if (!filter.states.empty()) listed.states = filter.states;
+  if (!filter.tasks.empty()) {
+    listed.tasks.emplace();
+    for (const std::string& glob : filter.tasks) listed.tasks->push_back(like_pattern(glob));
   }
-  invocation.print(schedule_columns, records, "no schedules");
+  const bool is_filtered = listed.states || listed.tasks || listed.after;
+  std::vector<Record> records;
+  std::string last;
+  for (const Schedule& schedule : connection.run(listed)) {
+    records.push_back(schedule_record(schedule, invocation.style().zone));
+    last = schedule.name;
+  }
+  invocation.print(schedule_columns, records, is_filtered ? "no such schedules" : "no schedules");
+  if (listed.most && std::ssize(records) == filter.limit) {
+    say_there_may_be_more(invocation, "there may be more: --after " + last + " continues", json_string(last));
+  }
   return ExitCode::ok;
 }
 
 Schedule read_schedule(db::Connection& connection, const std::string& name) {
-  return db::one(connection.run(sql::ListSchedules{.name = name}));
+  return db::one(connection.run(sql::ListSchedules{
+      .name = name, .states = std::nullopt, .tasks = std::nullopt, .after = std::nullopt, .most = std::nullopt}));
 }
 
 // --- one schedule ----------------------------------------------------------------------------------------------------
@@ -212,14 +236,20 @@ std::string show_text(const Schedule& schedule, const NextTicks& next, const std
   return text + "\n" + render_table(tick_columns, cells, style);
 }
 
-ExitCode show_schedule(const Invocation& invocation, const std::string& name) {
+struct ShowArguments {
+  std::string name;
+  int ticks = 10;
+};
+
+ExitCode show_schedule(const Invocation& invocation, const ShowArguments& arguments) {
+  const std::string& name = arguments.name;
   db::Connection connection = invocation.connect();
   require_existing(connection, Noun::schedule, {name});
   const Schedule schedule = read_schedule(connection, name);
   const NextTicks next = read_next_ticks(connection, name);
   const Style style = invocation.table_style();
   std::vector<Record> ticks;
-  for (const Tick& tick : connection.run(sql::ScheduleLastTicks{.name = name, .most = ticks_shown})) {
+  for (const Tick& tick : connection.run(sql::ScheduleLastTicks{.name = name, .most = arguments.ticks})) {
     ticks.push_back(tick_record(tick, time_from_microseconds(schedule.now_us), style.zone));
   }
   std::vector<std::string> next_json;
@@ -489,6 +519,41 @@ void add_settings(CLI::App& command, ScheduleArguments& arguments) {
   command.add_flag("--allow-frequent", arguments.allow_frequent, "Let the spec fire more often than every 10 s");
 }
 
+void add_list_schedules(CLI::App& schedules, Invocation& invocation) {
+  const auto filter = std::make_shared<ScheduleFilter>();
+  CLI::App* command =
+      add_command(schedules, invocation, "list", "List schedules with their next times and what became of the last",
+                  "  dogged schedules list\n"
+                  "  dogged schedules list --state orphaned,unknown\n"
+                  "  dogged schedules list --task 'report.*' --limit 100 -o json",
+                  [&invocation, filter] { return list_schedules(invocation, *filter); });
+  const auto add_several = [&](const char* option, std::vector<std::string>& into, const char* what, const char* type) {
+    return command->add_option(option, into, what)->type_name(type)->delimiter(',')->allow_extra_args(false);
+  };
+  add_several("--state", filter->states,
+              "active, paused, ended, orphaned or unknown (no worker has declared the task); several with commas",
+              "STATE")
+      ->check(is_one_of({"active", "paused", "ended", "orphaned", "unknown"}, "a state"));
+  add_several("--task", filter->tasks, "That enqueue this task; * stands for any text, ? for a character", "TASK");
+  command->add_option("--limit", filter->limit, "How many; all unless said")->type_name("N")->check(is_limit());
+  command->add_option("--after", filter->after, "Those whose names come later: the next page")
+      ->type_name("NAME")
+      ->check(is_not_empty());
+}
+
+void add_show_schedule(CLI::App& schedules, Invocation& invocation) {
+  const auto arguments = std::make_shared<ShowArguments>();
+  CLI::App* command = add_command(schedules, invocation, "show",
+                                  "Show a schedule, its next ten times and its last ticks with their tasks",
+                                  "  dogged schedules show nightly-report\n"
+                                  "  dogged schedules show nightly-report --ticks 100",
+                                  [&invocation, arguments] { return show_schedule(invocation, *arguments); });
+  add_schedule_name(*command, arguments->name);
+  command->add_option("--ticks", arguments->ticks, "How many of the last ticks; 10 unless said")
+      ->type_name("N")
+      ->check(is_limit());
+}
+
 void add_create_schedule(CLI::App& schedules, Invocation& invocation) {
   const auto arguments = std::make_shared<ScheduleArguments>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
@@ -569,17 +634,14 @@ void add_backfill_schedule(CLI::App& schedules, Invocation& invocation) {
 void add_schedules(CLI::App& app, Invocation& invocation) {
   CLI::App* schedules = app.add_subcommand("schedules", "Look at schedules, create, pause and change them");
   schedules->require_subcommand(1);
-  add_command(*schedules, invocation, "list", "List schedules with their next times and what became of the last",
-              "  dogged schedules list\n  dogged schedules list -o json",
-              [&invocation] { return list_schedules(invocation); });
+  add_list_schedules(*schedules, invocation);
   const auto add_named = [&](const std::string& verb, const std::string& what, const std::string& example, auto how) {
     const auto name = std::make_shared<std::string>();
     add_schedule_name(*add_command(*schedules, invocation, verb, what, example,
                                    [&invocation, name, how] { return how(invocation, *name); }),
                       *name);
   };
-  add_named("show", "Show a schedule, its next ten times and its last ticks with their tasks",
-            "  dogged schedules show nightly-report", &show_schedule);
+  add_show_schedule(*schedules, invocation);
   add_create_schedule(*schedules, invocation);
   add_set_schedule(*schedules, invocation);
   add_named("pause", "Let a schedule fire nothing until it is resumed; its ticks of that time are not made up for",

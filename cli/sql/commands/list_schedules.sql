@@ -1,4 +1,5 @@
--- Lists schedules, or schedule @name, with their settings, their next time and their last tick. next_text is the next time
+-- Lists up to @most schedules (null: all) behind @after in the order of their names, or schedule @name, of @states (their first
+-- words) and with tasks like @tasks, with their settings, their next time and their last tick. next_text is the next time
 -- on the clock of the schedule's time zone; null: the server does not know the zone any more. passed_over_text: as next_text, the
 -- first time at which the schedule does not fire since the server's clock was ahead. Args are redacted as their task declares.
 -- gives: now_us bigint, name text, task text, spec text, time_zone text, args text, args_version int, queue text?, priority int
@@ -19,5 +20,9 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
        s.last_outcome::text as last_outcome, s.last_reason, s.last_late_ms, s.last_task_id
   from dogged.schedule_overview s
   join dogged.schedules planned on planned.id = s.id
- where @name::text? is null or s.name = @name
+ where (@name::text? is null or s.name = @name)
+   and (@states::text[]? is null or split_part(s.state, ' ', 1) = any (@states))
+   and (@tasks::text[]? is null or s.task like any (@tasks))
+   and (@after::text? is null or s.name > @after)
  order by s.name
+ limit @most::bigint?
