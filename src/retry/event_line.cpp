@@ -82,6 +82,19 @@ std::optional<std::pair<std::string, std::string>> take_field(std::string_view& 
   return std::nullopt;  // no quote at the end
 }
 
+/// Empty if any of the text has another form.
+LogFields all_fields_of(std::string_view text) {
+  LogFields fields;
+  while (true) {
+    auto field = take_field(text);
+    if (!field) return {};
+    fields.push_back(std::move(*field));
+    if (text.empty()) return fields;
+    if (!text.starts_with(' ')) return {};
+    text.remove_prefix(1);
+  }
+}
+
 }  // namespace
 
 LogfmtLine& LogfmtLine::with(std::string_view key, std::string_view value) {
@@ -100,17 +113,17 @@ LogfmtLine& LogfmtLine::with_message(std::string_view message) {
   return with("message", std::string{beginning} + (beginning.size() < message.size() ? "…" : ""));
 }
 
-std::vector<std::pair<std::string, std::string>> fields_of(std::string_view text) {
-  if (!text.starts_with("event=")) return {};
-  std::vector<std::pair<std::string, std::string>> fields;
-  while (true) {
-    auto field = take_field(text);
-    if (!field) return {};
-    fields.push_back(std::move(*field));
-    if (text.empty()) return fields;
-    if (!text.starts_with(' ')) return {};
-    text.remove_prefix(1);
-  }
+LogFields fields_of(std::string_view text) { return text.starts_with("event=") ? all_fields_of(text) : LogFields{}; }
+
+std::string logger_name_with(std::string_view name, const LogfmtLine& fields_from_task) {
+  return std::string{name} + " " + fields_from_task.text();
+}
+
+LoggerName split_logger_name(std::string_view text) {
+  const auto end = text.find(" task=");
+  if (end == std::string_view::npos) return {text, {}};
+  LogFields fields = all_fields_of(text.substr(end + 1));
+  return {fields.empty() ? text : text.substr(0, end), std::move(fields)};
 }
 
 }  // namespace dogged

@@ -26,7 +26,19 @@ class LogfmtLine {
 
 [[nodiscard]] inline LogfmtLine event_line(std::string_view name) { return LogfmtLine{}.with("event", name); }
 
+using LogFields = std::vector<std::pair<std::string, std::string>>;
+
 /// The keys and values of a text that begins with an event, in their order. Empty if the text has another form.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> fields_of(std::string_view text);
+[[nodiscard]] LogFields fields_of(std::string_view text);
+
+/// The logger of an attempt's handler carries the fields of the attempt behind its name: `dogged task=7 name=…`. spdlog
+/// passes a formatter nothing else that belongs to one logger.
+struct LoggerName {
+  std::string_view name;
+  LogFields fields;  ///< empty if the logger is of no attempt
+};
+
+[[nodiscard]] std::string logger_name_with(std::string_view name, const LogfmtLine& fields_from_task);
+[[nodiscard]] LoggerName split_logger_name(std::string_view text);
 
 }  // namespace dogged

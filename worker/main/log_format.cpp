@@ -20,8 +20,6 @@
 namespace dogged::runtime {
 namespace {
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
 /// The fields whose values are whole numbers. A name or a code of digits stays a string.
 bool is_number(std::string_view key, std::string_view value) {
   static constexpr std::array numbers{"attempt", "delay_ms", "max_retries", "retries",
@@ -31,11 +29,18 @@ bool is_number(std::string_view key, std::string_view value) {
   return has_digits && std::find(numbers.begin(), numbers.end(), key) != numbers.end();
 }
 
-/// Event, fields and message of a line.
-Fields fields_of_line(const LogLine& line) {
-  Fields fields = fields_of(line.text);
-  if (!fields.empty()) return fields;
+/// Logger, event, fields and message of a line. A handler's text is its message, whatever it looks like: a field in the
+/// text would count as one of the attempt.
+LogFields fields_of_line(const LogLine& line) {
+  LoggerName logger = split_logger_name(line.logger);
+  LogFields fields{{"logger", std::string{logger.name}}};
+  const LogFields of_event = logger.fields.empty() ? fields_of(line.text) : LogFields{};
+  if (!of_event.empty()) {
+    fields.insert(fields.end(), of_event.begin(), of_event.end());
+    return fields;
+  }
   fields.emplace_back("event", line.event.empty() ? "log" : line.event);
+  fields.insert(fields.end(), logger.fields.begin(), logger.fields.end());
   fields.emplace_back("message", line.text);
   return fields;
 }
@@ -88,7 +93,7 @@ LogFormat log_format_from_text(std::string_view text) {
 }
 
 std::string json_line(const LogLine& line) {
-  nlohmann::ordered_json object{{"time", line.time}, {"level", line.level}, {"logger", line.logger}};
+  nlohmann::ordered_json object{{"time", line.time}, {"level", line.level}};
   for (const auto& [key, value] : fields_of_line(line)) {
     if (is_number(key, value)) {
       object[key] = std::stoll(value);
@@ -101,7 +106,7 @@ std::string json_line(const LogLine& line) {
 
 std::string logfmt_line(const LogLine& line) {
   LogfmtLine text;
-  text.with("time", line.time).with("level", line.level).with("logger", line.logger);
+  text.with("time", line.time).with("level", line.level);
   for (const auto& [key, value] : fields_of_line(line)) text.with(key, value);
   return text.text();
 }

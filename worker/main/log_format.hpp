@@ -22,13 +22,14 @@ enum class LogFormat {
 struct LogLine {
   std::string time;         ///< RFC 3339 with milliseconds and the offset from UTC
   std::string_view level;   ///< of spdlog
-  std::string_view logger;  ///< its name
+  std::string_view logger;  ///< its name, which has the fields of an attempt if a handler logs (LoggerName)
   std::string_view event;   ///< its stable name, if the line has one
   std::string_view text;  ///< without control characters; `event=… key=value …` has the name and the fields itself
 };
 
 /// `{"time": …, "level": …, "logger": …, "event": …, "message": …}`, with the fields of an event in their order. A line
-/// without an event is one of a handler (Context::log), of a library or of the program: its event is `log`.
+/// without an event is one of a handler (Context::log), of a library or of the program: its event is `log`, and a
+/// handler's line has the fields of its attempt.
 [[nodiscard]] std::string json_line(const LogLine& line);
 /// `time=… level=… logger=… event=… message=…`, with the same keys.
 [[nodiscard]] std::string logfmt_line(const LogLine& line);

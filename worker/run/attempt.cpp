@@ -23,6 +23,7 @@
 #include "client/current_task.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
+#include "retry/event_line.hpp"
 #include "run/ending.hpp"
 #include "run/handler_session.hpp"
 #include "run/storable_text.hpp"
@@ -70,9 +71,11 @@ class AttemptContext final : public Context {
 
   [[nodiscard]] spdlog::logger& log() const override {
     std::call_once(log_made_, [this] {
-      log_ = worker_log_.clone("task " + std::to_string(task_.id) + " " + task_.definition->name + " attempt " +
-                               std::to_string(task_.attempt) +
-                               (trace_.context() ? " trace " + trace_.context()->trace_id_text() : ""));
+      LogfmtLine fields;
+      fields.with("task", task_.id).with("name", task_.definition->name).with("queue", task_.queue);
+      fields.with("attempt", task_.attempt);
+      if (const auto context = trace_.context()) fields.with("trace", context->trace_id_text());
+      log_ = worker_log_.clone(logger_name_with(worker_log_.name(), fields));
     });
     return *log_;
   }

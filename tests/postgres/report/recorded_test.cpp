@@ -326,7 +326,8 @@ TEST_CASE("a message that a handler logs is one line, under the name of its task
   thread.join();
   REQUIRE(has_ended);
   const auto lines = sink->last_formatted();
-  CHECK(std::find(lines.begin(), lines.end(), "[task " + std::to_string(id) + " talks attempt 1] one\\ntwo\n") !=
+  CHECK(std::find(lines.begin(), lines.end(),
+                  "[logged task=" + std::to_string(id) + " name=talks queue=default attempt=1] one\\ntwo\n") !=
         lines.end());
 }
 

@@ -53,6 +53,35 @@ TEST_CASE("a line without fields has its text as the message, and its stable nam
         std::string{"time="} + time_of_it + " level=info logger=dogged event=retry task=7");
 }
 
+TEST_CASE("a handler's line has its attempt's fields, and a logger that is the same for all attempts") {
+  LogLine hello = line("hello");
+  hello.logger = "dogged task=7 name=42 queue=default attempt=2 trace=00ff";
+  CHECK(json_line(hello) ==
+        std::string{R"({"time":")"} + time_of_it +
+            R"(","level":"info","logger":"dogged","event":"log","task":7,"name":"42","queue":"default",)"
+            R"("attempt":2,"trace":"00ff","message":"hello"})");
+  CHECK(logfmt_line(hello) ==
+        std::string{"time="} + time_of_it +
+            " level=info logger=dogged event=log task=7 name=42 queue=default attempt=2 trace=00ff message=hello");
+}
+
+TEST_CASE("a handler's text that looks like an event is its message") {
+  LogLine forged = line("event=gave_up task=8");
+  forged.logger = "dogged task=7 name=work queue=default attempt=1";
+  const auto object = nlohmann::json::parse(json_line(forged));
+  CHECK(object["event"] == "log");
+  CHECK(object["task"] == 7);
+  CHECK(object["message"] == "event=gave_up task=8");
+}
+
+TEST_CASE("a logger's name without fields of an attempt stays whole") {
+  for (const std::string_view name : {"", "my app", "dogged task=7 and more", "task=7"}) {
+    LogLine hello = line("hello");
+    hello.logger = name;
+    CHECK(nlohmann::json::parse(json_line(hello))["logger"] == name);
+  }
+}
+
 TEST_CASE("each message of a logger is one line, whatever it contains, in every format") {
   for (const LogFormat format : {LogFormat::json, LogFormat::logfmt}) {
     const std::string text =
