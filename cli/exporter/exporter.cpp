@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "db/errors.hpp"
+#include "http/page_server.hpp"
 
 namespace dogged::cli::exporter {
 namespace {
@@ -17,6 +18,10 @@ constexpr seconds shared_for{1};
 /// A scrape waits so long, which is below Prometheus's usual scrape_timeout of 10 s. A reading that takes longer is
 /// stuck in the network, because each of its statements has a timeout on the server.
 constexpr seconds longest_wait{8};
+/// The server has a thread more, which answers probes and further scrapes while PostgreSQL does not.
+constexpr int most_waiting = http::PageServer::threads - 1;
+/// A scrape that finds so many waiting gets the last reading if it is not older: Prometheus's usual scrape_interval.
+constexpr seconds shared_without_waiting{60};
 
 }  // namespace
 
@@ -52,7 +57,11 @@ http::Page Exporter::page(std::string_view path, std::string_view accept) {
     return {.status = 404, .body = "there are /metrics, /livez and /readyz\n"};
   }
   detail::Lock lock{mutex_};
-  refresh(lock);
+  if (!refresh(lock)) {
+    return {.status = 503,
+            .body = "PostgreSQL has not answered yet, and two requests already wait for it; ask again in " +
+                    std::to_string(longest_wait.count()) + " s\n"};
+  }
   if (path == "/metrics") {
     const MetricsFormat format = metrics_format_for(accept);
     return {.content_type = std::string{content_type_of(format)}, .body = metrics_.text(format)};
@@ -61,15 +70,24 @@ http::Page Exporter::page(std::string_view path, std::string_view accept) {
   return {.status = 503, .body = "the database cannot be read: " + metrics_.why_down() + "\n"};
 }
 
-/// Waits for a reading that is not old.
-void Exporter::refresh(detail::Lock& lock) {
+/// Waits for a reading that is not old. False: there is none, and others wait already.
+bool Exporter::refresh(detail::Lock& lock) {
   const auto begin = steady_clock::now();
-  if (readings_ > 0 && begin - read_at_ < shared_for) return;
+  const auto age = readings_ > 0 ? begin - read_at_ : steady_clock::duration::max();
+  if (age < shared_for) return true;
+  if (waiting_ == most_waiting) return age < shared_without_waiting;
+  ++waiting_;
+  wait_for_reading(lock, begin + longest_wait);
+  --waiting_;
+  return true;
+}
+
+void Exporter::wait_for_reading(detail::Lock& lock, steady_clock::time_point until) {
   if (!is_reading_) is_wanted_ = true;
   changed_.notify_all();
   const std::uint64_t before = readings_;
   while (readings_ == before && !has_ended_) {
-    if (changed_.wait_until(lock, begin + longest_wait)) continue;
+    if (changed_.wait_until(lock, until)) continue;
     lose("PostgreSQL has not answered for 8 s");
     reader_.abort();
     return;

@@ -33,14 +33,16 @@ class Exporter {
   /// Ends the statement that runs, and lets no scrape wait any more.
   void stop();
 
-  /// `accept`: the request's header of that name; may be empty.
+  /// At most two threads wait here for PostgreSQL, so that the server's third one always answers /livez. `accept`: the
+  /// request's header of that name; may be empty.
   [[nodiscard]] http::Page page(std::string_view path, std::string_view accept);
 
  private:
   void serve();
   [[nodiscard]] bool wait_for_wish();
   void publish(Reading reading);
-  void refresh(detail::Lock& lock) DOGGED_REQUIRES(mutex_);
+  [[nodiscard]] bool refresh(detail::Lock& lock) DOGGED_REQUIRES(mutex_);
+  void wait_for_reading(detail::Lock& lock, std::chrono::steady_clock::time_point until) DOGGED_REQUIRES(mutex_);
   void tell_of(const std::vector<Asked>& asked) DOGGED_REQUIRES(mutex_);
   void lose(const std::string& why) DOGGED_REQUIRES(mutex_);
   void end_reading() DOGGED_REQUIRES(mutex_);
@@ -52,6 +54,7 @@ class Exporter {
   bool is_wanted_ DOGGED_GUARDED_BY(mutex_) = true;
   bool is_reading_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  int waiting_ DOGGED_GUARDED_BY(mutex_) = 0;  // for a reading
   std::uint64_t readings_ DOGGED_GUARDED_BY(mutex_) = 0;
   std::chrono::steady_clock::time_point read_at_ DOGGED_GUARDED_BY(mutex_){};
   FleetMetrics metrics_ DOGGED_GUARDED_BY(mutex_);

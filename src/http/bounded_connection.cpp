@@ -23,10 +23,18 @@ bool BoundedConnection::waits_until_ready(short events) const {
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now());
     if (left <= milliseconds{0}) return false;
-    pollfd ready{socket_, events, 0};
-    const int found = ::poll(&ready, 1, static_cast<int>(std::min(left, limits_.without_progress).count()));
+    const int found = wait_for(events, std::min(left, limits_.without_progress));
     if (found >= 0 || errno != EINTR) return found > 0;
   }
+}
+
+int BoundedConnection::wait_for(short events, milliseconds time) const {
+  pollfd ready{socket_, events, 0};
+  return ::poll(&ready, 1, static_cast<int>(time.count()));
+}
+
+bool BoundedConnection::has_input_within(milliseconds time) const {
+  return begin_ < end_ || wait_for(POLLIN, time) > 0;
 }
 
 bool BoundedConnection::is_readable() const { return begin_ < end_ || waits_until_ready(POLLIN); }

@@ -21,6 +21,8 @@ class BoundedConnection final : public httplib::Stream {
   /// Whether a request begins in time. The request and its answer must end in time from then on.
   [[nodiscard]] bool request_begins();
 
+  [[nodiscard]] bool has_input_within(milliseconds time) const;
+
   bool is_readable() const override;
   bool is_writable() const override;
   /// The number of bytes, 0 at the end, -1 if the time is over.
@@ -33,6 +35,7 @@ class BoundedConnection final : public httplib::Stream {
 
  private:
   [[nodiscard]] bool waits_until_ready(short events) const;
+  [[nodiscard]] int wait_for(short events, milliseconds time) const;  // as poll()
 
   const socket_t socket_;
   const PageServer::Limits limits_;

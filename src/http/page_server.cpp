@@ -27,8 +27,8 @@
 namespace dogged::http {
 namespace {
 
-constexpr std::size_t threads_of_server = 3;  // one for /livez, while a scraper and a probe wait for the database
 constexpr std::size_t most_waiting = 4;
+constexpr milliseconds look_around{50};  // how often a thread with an idle connection looks whether another one waits
 constexpr std::size_t requests_of_a_connection = 100;
 constexpr std::size_t longest_request = 8192;
 constexpr std::size_t piece = 16'384;  // of an answer: a client gets each when it has come as a whole
@@ -39,14 +39,16 @@ using Accepted = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
 /// httplib's own pool lets any number of connections wait. Here the thread that accepts them waits instead.
 class BoundedPool final : public httplib::TaskQueue {
  public:
-  BoundedPool() {
-    for (std::size_t i = 0; i < threads_of_server; ++i) threads_.emplace_back([this] { work(); });
+  /// `waiting`: how many connections wait for a thread.
+  explicit BoundedPool(std::atomic<std::size_t>& waiting) : waiting_count_(waiting) {
+    for (int i = 0; i < PageServer::threads; ++i) threads_.emplace_back([this] { work(); });
   }
 
   Accepted enqueue(std::function<void()> serve) override {
     detail::Lock lock{mutex_};
     while (waiting_.size() >= most_waiting && !ended_) changed_.wait(lock);
     waiting_.push_back(std::move(serve));
+    waiting_count_ = waiting_.size();
     changed_.notify_all();
     return Accepted(true);
   }
@@ -68,6 +70,7 @@ class BoundedPool final : public httplib::TaskQueue {
       if (waiting_.empty()) return;
       const std::function<void()> serve = std::move(waiting_.front());
       waiting_.pop_front();
+      waiting_count_ = waiting_.size();
       changed_.notify_all();
       lock.unlock();
       serve();
@@ -77,6 +80,7 @@ class BoundedPool final : public httplib::TaskQueue {
 
   detail::Mutex mutex_;
   detail::Condition changed_;
+  std::atomic<std::size_t>& waiting_count_;
   std::deque<std::function<void()>> waiting_ DOGGED_GUARDED_BY(mutex_);
   bool ended_ DOGGED_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
@@ -85,9 +89,21 @@ class BoundedPool final : public httplib::TaskQueue {
 /// httplib serves its own connections for as long as each byte comes in time.
 class BoundedServer final : public httplib::Server {
  public:
-  explicit BoundedServer(const PageServer::Limits& limits) : limits_(limits) {}
+  explicit BoundedServer(const PageServer::Limits& limits) : limits_(limits) {
+    new_task_queue = [this] { return new BoundedPool{waiting_}; };
+  }
 
  private:
+  /// Whether a further request of the connection comes before another connection needs the thread. A scraper keeps its
+  /// connection open between scrapes, and would hold up a probe.
+  bool is_next_worth_a_thread(const BoundedConnection& connection) const {
+    const auto end = std::chrono::steady_clock::now() + limits_.without_progress;
+    while (!connection.has_input_within(look_around)) {
+      if (waiting_ > 0 || svr_sock_ == INVALID_SOCKET || std::chrono::steady_clock::now() >= end) return false;
+    }
+    return true;
+  }
+
   bool process_and_close_socket(socket_t socket) override {
     BoundedConnection connection{socket, limits_};
     bool is_answered = true;
@@ -95,6 +111,7 @@ class BoundedServer final : public httplib::Server {
     for (std::size_t left = requests_of_a_connection; is_answered && !is_closed && left > 0; --left) {
       if (svr_sock_ == INVALID_SOCKET || !connection.request_begins()) break;
       is_answered = answer(*this, connection, left == 1, is_closed);
+      if (!is_next_worth_a_thread(connection)) break;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
@@ -111,6 +128,7 @@ class BoundedServer final : public httplib::Server {
   }
 
   const PageServer::Limits limits_;
+  std::atomic<std::size_t> waiting_{0};
 };
 
 }  // namespace
@@ -144,7 +162,6 @@ class PageServer::Impl {
   }
 
   void set_up() {
-    server_.new_task_queue = [] { return new BoundedPool; };
     // httplib's default, SO_REUSEPORT, would let two workers listen on one port, each for a part of the requests.
     server_.set_socket_options([](socket_t socket) {
       const int yes = 1;

@@ -18,6 +18,9 @@ namespace dogged::http {
 /// wait for them, and Limits. Further connections wait in the kernel.
 class PageServer {
  public:
+  /// How many requests are served at once. A `respond` that may wait leaves one of these threads free.
+  static constexpr int threads = 3;
+
   /// A connection that exceeds one is closed.
   struct Limits {
     milliseconds without_progress{2000};  ///< in which nothing is asked or read

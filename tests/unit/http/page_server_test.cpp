@@ -2,6 +2,7 @@
 #include "http/page_server.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,7 +23,7 @@ namespace {
 
 std::string small_page_of(const PageServer& server) {
   httplib::Client client{"127.0.0.1", server.address().port};
-  client.set_read_timeout(60);
+  client.set_read_timeout(50);
   const auto answer = client.Get("/small");
   REQUIRE(answer);
   return answer->body;
@@ -111,6 +112,17 @@ TEST_CASE("many requests of one connection are answered, each with its own time"
   REQUIRE(client.Get("/small"));
   CHECK(port_of(client) == first_port);  // the client would connect anew without a word
   for (int i = 0; i < 250; ++i) REQUIRE(client.Get("/small"));
+}
+
+TEST_CASE("connections that are kept open give their threads to one that asks") {
+  const ServerOfPages pages{{.without_progress = 1min, .request = 1min}};
+  std::vector<std::unique_ptr<httplib::Client>> scrapers;
+  for (int i = 0; i < PageServer::threads; ++i) {
+    scrapers.push_back(std::make_unique<httplib::Client>("127.0.0.1", pages.server.address().port));
+    scrapers.back()->set_keep_alive(true);
+    REQUIRE(scrapers.back()->Get("/small"));
+  }
+  CHECK(small_page_of(pages.server) == "small");
 }
 
 TEST_CASE("a request for many ranges of a page gets the page, once") {
