@@ -12,6 +12,7 @@
 
 #include "client/database_url.hpp"
 #include "client/exit_codes.hpp"
+#include "http/listen_address.hpp"
 #include "main/queues_text.hpp"
 #include "main/worker_settings.hpp"
 #include "retry/duration.hpp"
@@ -67,18 +68,76 @@ std::optional<std::int64_t> take_previous_lease() {
   return id;
 }
 
+/// What CLI11 says of a mistake, in dogged's words.
+std::string in_own_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const auto begin = text.find("--");
+  const std::string option = begin == text.npos ? "" : text.substr(begin, text.find_first_of(" :=,", begin) - begin);
+  const CLI::Option* const named = option.empty() ? nullptr : app.get_option_no_throw(option);
+  if (named == nullptr) return text;
+  if (named->get_expected_max() == 0) return option + " takes no value; give it alone, or leave it out";
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && named->count() == 0) {
+    return option + " has no value; write " + option + " " + named->get_type_name();
+  }
+  return named->count() > 1 ? option + " is given more than once; give it once" : text;
+}
+
 /// The first word that no option took, options before others, or what CLI11 says.
 std::string complaint_of(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> words = app.remaining();
   const auto option =
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
-  if (option == words.end()) return words.empty() ? error.what() : "a worker takes no word " + in_quotes(words.front());
+  if (option == words.end())
+    return words.empty() ? in_own_words(app, error) : "a worker takes no word " + in_quotes(words.front());
   std::vector<std::string> known;
   for (const CLI::Option* each : app.get_options()) {
     for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
   }
   const std::string given = option->substr(0, option->find('='));
   return "a worker has no option " + printable(given) + suggestion(given, {known.begin(), known.end()});
+}
+
+/// The names of the values in messages: that of the option, or that of the variable in whose place it stands.
+class ValueNames {
+ public:
+  ValueNames(const CLI::App& app, int argc, char** argv) : app_(app), words_(argv + 1, argv + argc) {}
+
+  [[nodiscard]] std::string of(const std::string& option) const {
+    const std::string variable = app_.get_option(option)->get_envname();
+    const bool is_given = std::any_of(words_.begin(), words_.end(), [&](const std::string& word) {
+      return word == option || word.starts_with(option + "=");
+    });
+    return is_given || variable.empty() || app_.count(option) == 0 ? option : variable;
+  }
+
+ private:
+  const CLI::App& app_;
+  const std::vector<std::string> words_;
+};
+
+/// An empty text is a variable of a script that is not set, and no value.
+void require_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) throw InvalidInput(option->get_name() + " is empty; give a value, or leave the option out");
+    }
+  }
+}
+
+void require_one_of(const std::string& name, const std::string& text, const Words& words, const std::string& noun) {
+  if (std::find(words.begin(), words.end(), text) != words.end()) return;
+  throw InvalidInput(name + ": " + in_quotes(text) + " is not " + noun + suggestion(text, words) + "; write " +
+                     alternatives(words));
+}
+
+int thread_limit_option(const std::string& name, const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw InvalidInput(name + ": " + in_quotes(text) + " is not a number of threads; write 0 to 10000");
+  }
+  require_thread_limit(name, value);
+  return value;
 }
 
 /// `name` is the option in messages.
@@ -99,13 +158,15 @@ struct OptionTexts {
       : heartbeat(duration_to_text(defaults.heartbeat)),
         lease(duration_to_text(defaults.lease)),
         grace(duration_to_text(defaults.grace)),
-        stop_grace(duration_to_text(defaults.stop_grace)) {}
+        stop_grace(duration_to_text(defaults.stop_grace)),
+        max_abandoned_threads(std::to_string(defaults.max_abandoned_threads)) {}
 
   std::string queues;
   std::string heartbeat;
   std::string lease;
   std::string grace;
   std::string stop_grace;
+  std::string max_abandoned_threads;
   std::string poll_interval = "10s";
   std::string metrics_names = "dogged";
   std::string log_format = "text";
@@ -116,10 +177,7 @@ void add_options_of_queue(CLI::App& app, WorkerOptions& options, OptionTexts& te
   app.add_option("--database-url", options.database_url,
                  "Where the queue is; otherwise DATABASE_URL, libpq's PG* variables, or the private server of `dogged "
                  "dev up`")
-      ->type_name("URL")
-      ->check([](const std::string& url) {
-        return url.empty() ? std::string{"it is empty; give a URL, or leave the option out"} : std::string{};
-      });
+      ->type_name("URL");
   app.add_option("--schema", options.schema, "The schema of the queue")
       ->envname("DOGGED_SCHEMA")
       ->capture_default_str();
@@ -136,7 +194,7 @@ void add_options_of_queue(CLI::App& app, WorkerOptions& options, OptionTexts& te
 }
 
 /// How long things take.
-void add_options_of_time(CLI::App& app, WorkerOptions& options, OptionTexts& texts) {
+void add_options_of_time(CLI::App& app, OptionTexts& texts) {
   app.add_option("--heartbeat", texts.heartbeat,
                  "How often the lease on its tasks is renewed, 10ms to 20m; half as often while it holds none")
       ->type_name("DURATION")
@@ -155,7 +213,7 @@ void add_options_of_time(CLI::App& app, WorkerOptions& options, OptionTexts& tex
       ->type_name("DURATION")
       ->capture_default_str();
   app.add_option(
-         "--max-abandoned-threads", options.max_abandoned_threads,
+         "--max-abandoned-threads", texts.max_abandoned_threads,
          "Threads that may be lost to handlers that ignore their stop tokens; with more, the worker shuts down in "
          "order and starts itself anew, 0 to 10000")
       ->type_name("N")
@@ -185,16 +243,14 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
                  "OpenTelemetry's conventions for messaging (messaging_process_duration_seconds), or both")
       ->envname("DOGGED_METRICS_NAMES")
       ->type_name("NAMES")
-      ->check(CLI::IsMember({"dogged", "otel", "both"}))
       ->capture_default_str();
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->type_name("LEVEL")
       ->capture_default_str();
   app.add_option("--log-format", texts.log_format,
                  "text for people; json, an object a line, or logfmt for programs, with a stable name for each event")
       ->envname("DOGGED_LOG_FORMAT")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json", "logfmt"}))
       ->capture_default_str();
   app.add_flag("--log-retries", options.log_retries,
                "Log each retry, and each success after retries, at info; otherwise at debug");
@@ -202,6 +258,29 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
       "--list-tasks", line.list_tasks,
       "Print the tasks and schedules that this program declares, with the retries of each task, and end; needs no "
       "database");
+}
+
+/// A worker that serves no metrics has no use for their names. In the environment they may be meant for other workers.
+void take_options_of_metrics(const CLI::App& app, const ValueNames& names, const OptionTexts& texts,
+                             WorkerOptions& options) {
+  if (app.count("--metrics-listen") > 0) {
+    static_cast<void>(http::listen_address_from_text(names.of("--metrics-listen"), options.metrics_listen));
+  }
+  if (app.count("--metrics-names") == 0) return;
+  const std::string name = names.of("--metrics-names");
+  require_one_of(name, texts.metrics_names, {"dogged", "otel", "both"}, "a choice of names");
+  if (options.metrics_listen.empty() && name.starts_with("--")) {
+    throw InvalidInput("--metrics-names is " + texts.metrics_names + ", and this worker serves no metrics",
+                       "serve them as well, for example with --metrics-listen 127.0.0.1:9464");
+  }
+  options.metrics_names = metric_names_from_text(texts.metrics_names);
+}
+
+void take_options_of_log(const ValueNames& names, const OptionTexts& texts, CommandLine& line) {
+  require_one_of("--log-level", line.log_level, {"trace", "debug", "info", "warn", "error", "off"},
+                 "a level of the log");
+  require_one_of(names.of("--log-format"), texts.log_format, {"text", "json", "logfmt"}, "a format of the log");
+  line.log_format = log_format_from_text(texts.log_format);
 }
 
 void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& options) {
@@ -213,6 +292,7 @@ void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& op
   if (app.count("--poll-interval") > 0) {
     options.poll_interval = duration_option("--poll-interval", texts.poll_interval, ranges::poll_interval);
   }
+  options.max_abandoned_threads = thread_limit_option("--max-abandoned-threads", texts.max_abandoned_threads);
 }
 
 }  // namespace
@@ -224,7 +304,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   WorkerOptions& options = line.worker;
   OptionTexts texts{options};
   add_options_of_queue(app, options, texts);
-  add_options_of_time(app, options, texts);
+  add_options_of_time(app, texts);
   add_other_options(app, line, texts);
   try {
     app.parse(argc, argv);
@@ -234,11 +314,12 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& line) 
   } catch (const CLI::ParseError& error) {
     throw InvalidInput(complaint_of(app, error), std::string{argv[0]} + " --help");
   }
+  require_values(app);
+  const ValueNames names{app, argc, argv};
   take_texts(app, texts, options);
-  line.log_format = log_format_from_text(texts.log_format);
-  if (app.count("--metrics-names") > 0) options.metrics_names = metric_names_from_text(texts.metrics_names);
+  take_options_of_metrics(app, names, texts, options);
+  take_options_of_log(names, texts, line);
   if (app.count("--name") > 0) require_worker_name("--name", options.name);
-  require_thread_limit("--max-abandoned-threads", options.max_abandoned_threads);
   if (const auto lease_id = take_previous_lease()) options.previous_lease = lease_id;
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // The options of worker programs: a value out of its range is refused, with the option's name and the range.
 #include "main/worker_options.hpp"
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -103,8 +104,7 @@ TEST_CASE("a number of threads that is none, or too large for any number, is ref
   for (const std::string value : {"99999999999999999999", "two", "1.5"}) {
     const std::string message = refusal_of({"--max-abandoned-threads=" + value});
     CAPTURE(value, message);
-    CHECK(has(message, "--max-abandoned-threads"));
-    CHECK(has(message, value));
+    CHECK(has(message, "--max-abandoned-threads: \"" + value + "\" is not a number of threads; write 0 to 10000"));
   }
 }
 
@@ -115,11 +115,58 @@ TEST_CASE("a misspelt option of a worker is refused with the option that was mea
   CHECK_FALSE(has(message, "t0psecret"));
 }
 
-TEST_CASE("an empty database URL is refused, not taken for the default of libpq") {
-  const std::string message = refusal_of({"--database-url", ""});
-  INFO(message);
-  CHECK(has(message, "--database-url"));
-  CHECK(has(message, "empty"));
+TEST_CASE("an option with an empty value is refused, not taken for one that was left out") {
+  for (const std::string option : {"--database-url", "--schema", "--queues", "--name", "--heartbeat", "--retry-config",
+                                   "--metrics-listen", "--metrics-names", "--log-level", "--log-format"}) {
+    const std::string message = refusal_of({option, ""});
+    CAPTURE(option, message);
+    CHECK(has(message, option + " is empty; give a value, or leave the option out"));
+  }
+}
+
+TEST_CASE("a word that an option of a worker does not know is refused with the words that it knows") {
+  CHECK(has(refusal_of({"--log-format", "jsno"}),
+            "--log-format: \"jsno\" is not a format of the log (did you mean \"json\"?); write text, json or logfmt"));
+  CHECK(has(refusal_of({"--log-level", "loud"}),
+            "--log-level: \"loud\" is not a level of the log; write trace, debug, info, warn, error or off"));
+  CHECK(has(refusal_of({"--metrics-listen=:9464", "--metrics-names", "prom"}),
+            "--metrics-names: \"prom\" is not a choice of names; write dogged, otel or both"));
+  CHECK(has(refusal_of({"--metrics-listen", "bad"}), "--metrics-listen is \"bad\": it has no port"));
+}
+
+TEST_CASE("an option of a worker without its value, with one too many, or given twice is refused as just that") {
+  CHECK(has(refusal_of({"--lease"}), "--lease has no value; write --lease DURATION"));
+  CHECK(has(refusal_of({"--poll-only=maybe"}), "--poll-only takes no value; give it alone, or leave it out"));
+  CHECK(has(refusal_of({"--lease=1s", "--lease=2s"}), "--lease is given more than once"));
+}
+
+TEST_CASE("a bad value of a variable is refused with the variable's name, and one of the option with the option's") {
+  struct Mistake {
+    const char* variable;
+    std::string option;
+  };
+  for (const auto& [variable, option] :
+       {Mistake{"DOGGED_METRICS_LISTEN", "--metrics-listen"}, Mistake{"DOGGED_METRICS_NAMES", "--metrics-names"},
+        Mistake{"DOGGED_LOG_FORMAT", "--log-format"}}) {
+    CAPTURE(variable);
+    REQUIRE(::setenv(variable, "bad", 1) == 0);
+    const std::string of_variable = refusal_of({});
+    const std::string of_option = refusal_of({option + "=wrong"});
+    ::unsetenv(variable);
+    CAPTURE(of_variable, of_option);
+    CHECK(of_variable.starts_with(variable));
+    CHECK(has(of_variable, "\"bad\""));
+    CHECK(of_option.starts_with(option));
+    CHECK(has(of_option, "\"wrong\""));
+  }
+}
+
+TEST_CASE("names of metrics are refused where no metrics are served, unless the environment names them") {
+  CHECK(has(refusal_of({"--metrics-names", "otel"}), "--metrics-names is otel, and this worker serves no metrics"));
+  REQUIRE(::setenv("DOGGED_METRICS_NAMES", "otel", 1) == 0);
+  const std::string said = refusal_of({});
+  ::unsetenv("DOGGED_METRICS_NAMES");
+  CHECK(said == "taken");
 }
 
 TEST_CASE("a concurrency is 1 to 1000") {
@@ -203,11 +250,9 @@ TEST_CASE("metrics have dogged's names unless --metrics-names says otel or both"
     return line.worker.metrics_names;
   };
   CHECK(names({}) == MetricNames::dogged);
-  CHECK(names({"--metrics-names", "dogged"}) == MetricNames::dogged);
-  CHECK(names({"--metrics-names", "otel"}) == MetricNames::otel);
-  CHECK(names({"--metrics-names=both"}) == MetricNames::both);
-  const std::string said = refusal_of({"--metrics-names", "prometheus"});
-  for (const char* part : {"--metrics-names", "prometheus", "dogged", "otel", "both"}) CHECK(has(said, part));
+  CHECK(names({"--metrics-listen=:9464", "--metrics-names", "dogged"}) == MetricNames::dogged);
+  CHECK(names({"--metrics-listen=:9464", "--metrics-names", "otel"}) == MetricNames::otel);
+  CHECK(names({"--metrics-listen=:9464", "--metrics-names=both"}) == MetricNames::both);
 }
 
 TEST_CASE("workers of one process that are given no name have names of their own") {
