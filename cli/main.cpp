@@ -174,16 +174,31 @@ std::string message_of(const CLI::App& app, const CLI::App& command, const std::
   return error.what();
 }
 
-/// A mistake on the command line. The format is looked for by itself: reading may have ended before -o.
-int report(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+/// Whether -o or --output asks for JSON. CLI11 may not have read so far.
+bool asks_for_json(const std::vector<std::string_view>& words) {
   bool as_json = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word{argv[i]};
-    if (word == "json" || word == "ndjson" || word.ends_with("=json") || word.ends_with("=ndjson")) as_json = true;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    std::string_view format;
+    if (words[i] == "-o" || words[i] == "--output") {
+      if (++i == words.size()) break;
+      format = words[i];
+    } else if (words[i].starts_with("--output=")) {
+      format = words[i].substr(words[i].find('=') + 1);
+    } else if (words[i].starts_with("-o")) {
+      format = words[i].substr(2);
+    } else {
+      continue;
+    }
+    as_json = format == "json" || format == "ndjson";
   }
+  return as_json;
+}
+
+/// A mistake on the command line.
+int report(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string_view>& words) {
   std::string path = app.get_name();
   const CLI::App& command = innermost(app, path);
-  return report(as_json, ExitCode::wrong_input, message_of(app, command, path, error), path + " --help");
+  return report(asks_for_json(words), ExitCode::wrong_input, message_of(app, command, path, error), path + " --help");
 }
 
 void add_global_options(CLI::App& app, Invocation& invocation) {
@@ -263,7 +278,7 @@ int run_main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error);  // --help, --version
-    return report(app, error, argc, argv);
+    return report(app, error, {argv + 1, argv + argc});
   }
   try {
     const ExitCode code = invocation.run();

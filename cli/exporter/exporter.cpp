@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "client/log_event.hpp"
 #include "db/errors.hpp"
 #include "http/page_server.hpp"
 
@@ -136,19 +137,23 @@ void Exporter::end_reading() {
 
 /// One line of the log when something changes, and none for each scrape.
 void Exporter::tell_of(const std::vector<Asked>& asked) {
-  if (was_told_of_loss_) log_->info("the database is read again");
+  if (was_told_of_loss_) log_->log(event("database_read_again"), spdlog::level::info, "the database is read again");
   was_told_of_loss_ = false;
   for (const auto& [query, took, why_not] : asked) {
-    if (why_not.empty() && refused_.erase(query) > 0) log_->info("the query {} is answered again", to_text(query));
+    if (why_not.empty() && refused_.erase(query) > 0)
+      log_->log(event("query_answered_again"), spdlog::level::info, "the query {} is answered again", to_text(query));
     if (!why_not.empty() && refused_.insert(query).second) {
-      log_->warn("the query {} is refused, and its metrics are left out: {}", to_text(query), db::one_line(why_not));
+      log_->log(event("query_refused"), spdlog::level::warn,
+                "the query {} is refused, and its metrics are left out: {}", to_text(query), db::one_line(why_not));
     }
   }
 }
 
 void Exporter::lose(const std::string& why) {
-  if (!was_told_of_loss_ && !has_ended_)
-    log_->warn("the database cannot be read, and its metrics are left out: {}", why);
+  if (!was_told_of_loss_ && !has_ended_) {
+    log_->log(event("database_unreadable"), spdlog::level::warn,
+              "the database cannot be read, and its metrics are left out: {}", why);
+  }
   was_told_of_loss_ = true;
   metrics_.lose(why);
 }

@@ -100,7 +100,7 @@ class Signals {
 
 std::shared_ptr<spdlog::logger> make_log(const runtime::CommandLine& line) {
   auto log = spdlog::stderr_color_mt("dogged");
-  log->set_formatter(runtime::formatter_of(line.log_format));
+  log->set_formatter(formatter_of(line.log_format));
   log->set_level(spdlog::level::from_str(line.log_level));
   return escaping(log);
 }

@@ -249,7 +249,7 @@ void add_other_options(CLI::App& app, CommandLine& line, OptionTexts& texts) {
       ->capture_default_str();
   app.add_option("--log-format", texts.log_format,
                  "text for people; json, an object a line, or logfmt for programs, with a stable name for each event")
-      ->envname("DOGGED_LOG_FORMAT")
+      ->envname(log_format_variable)
       ->type_name("FORMAT")
       ->capture_default_str();
   app.add_flag("--log-retries", options.log_retries,
@@ -279,8 +279,7 @@ void take_options_of_metrics(const CLI::App& app, const ValueNames& names, const
 void take_options_of_log(const ValueNames& names, const OptionTexts& texts, CommandLine& line) {
   require_one_of("--log-level", line.log_level, {"trace", "debug", "info", "warn", "error", "off"},
                  "a level of the log");
-  require_one_of(names.of("--log-format"), texts.log_format, {"text", "json", "logfmt"}, "a format of the log");
-  line.log_format = log_format_from_text(texts.log_format);
+  line.log_format = log_format_from_text(names.of("--log-format"), texts.log_format);
 }
 
 void take_texts(const CLI::App& app, const OptionTexts& texts, WorkerOptions& options) {

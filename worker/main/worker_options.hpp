@@ -6,7 +6,7 @@
 
 #include <dogged/worker.hpp>
 
-#include "main/log_format.hpp"
+#include "client/log_format.hpp"
 
 namespace dogged::runtime {
 

@@ -12,7 +12,7 @@
 #include <dogged/tracer.hpp>
 #include <dogged/transaction.hpp>
 
-#include "main/log_format.hpp"
+#include "client/log_format.hpp"
 #include "support/catch.hpp"
 #include "support/producer_trace.hpp"
 #include "support/test_database.hpp"
@@ -235,10 +235,10 @@ TEST_CASE("a tracer that throws costs the attempt its span, and nothing else") {
 namespace {
 
 /// What a worker logs while a task logs `hello` and fails.
-std::string lines_of_failure(runtime::LogFormat format) {
+std::string lines_of_failure(LogFormat format) {
   TestDatabase database;
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
-  lines->set_formatter(runtime::formatter_of(format));
+  lines->set_formatter(formatter_of(format));
   WorkerOptions options{.database_url = database.settings_of("worker").url, .schema = database.schema()};
   options.tracer = std::make_shared<RecordingTracer>();
   options.log = std::make_shared<spdlog::logger>("test", lines);
@@ -262,17 +262,17 @@ const std::string traced(32, 'a');
 }  // namespace
 
 TEST_CASE("lines of a handler and lines of events carry the trace's id") {
-  const std::string all = lines_of_failure(runtime::LogFormat::text);
+  const std::string all = lines_of_failure(LogFormat::text);
   const std::string& id = traced;
   CHECK(contains(all, "info [test task=1 name=work queue=default attempt=1 trace=" + id + "] hello"));
   CHECK(contains(all, "event=not_retried task=1 name=work queue=default attempt=1 error=BROKEN trace=" + id));
 }
 
 TEST_CASE("lines of a handler have the attempt's fields in the formats for programs, under the worker's logger") {
-  CHECK(contains(lines_of_failure(runtime::LogFormat::json),
+  CHECK(contains(lines_of_failure(LogFormat::json),
                  R"("logger":"test","event":"log","task":1,"name":"work","queue":"default","attempt":1,"trace":")" +
                      traced + R"(","message":"hello"})"));
-  CHECK(contains(lines_of_failure(runtime::LogFormat::logfmt),
+  CHECK(contains(lines_of_failure(LogFormat::logfmt),
                  "logger=test event=log task=1 name=work queue=default attempt=1 trace=" + traced + " message=hello"));
 }
 

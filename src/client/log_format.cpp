@@ -1,5 +1,5 @@
 // See log_format.hpp.
-#include "main/log_format.hpp"
+#include "client/log_format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include "retry/event_line.hpp"
 #include "retry/message.hpp"
 
-namespace dogged::runtime {
+namespace dogged {
 namespace {
 
 /// The fields whose values are whole numbers. A name or a code of digits stays a string.
@@ -85,11 +85,12 @@ class LineFormatter final : public spdlog::formatter {
 
 }  // namespace
 
-LogFormat log_format_from_text(std::string_view text) {
+LogFormat log_format_from_text(const std::string& name, std::string_view text) {
   if (text == "text") return LogFormat::text;
   if (text == "json") return LogFormat::json;
   if (text == "logfmt") return LogFormat::logfmt;
-  throw InvalidInput("the log format is " + in_quotes(text) + "; it must be text, json or logfmt");
+  throw InvalidInput(name + ": " + in_quotes(text) + " is not a format of the log" +
+                     suggestion(text, {"text", "json", "logfmt"}) + "; write text, json or logfmt");
 }
 
 std::string json_line(const LogLine& line) {
@@ -116,4 +117,4 @@ std::unique_ptr<spdlog::formatter> formatter_of(LogFormat format) {
   return std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ [%n] %v");
 }
 
-}  // namespace dogged::runtime
+}  // namespace dogged

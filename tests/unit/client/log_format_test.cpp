@@ -1,5 +1,5 @@
 // The lines of a worker's log, for people and for programs.
-#include "main/log_format.hpp"
+#include "client/log_format.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -15,7 +15,6 @@
 #include "support/catch.hpp"
 
 using namespace dogged;
-using namespace dogged::runtime;
 
 namespace {
 

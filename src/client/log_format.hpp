@@ -1,4 +1,4 @@
-// The form of the lines that a worker writes to stderr.
+// The form of the lines that a worker and `dogged exporter` write to stderr.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include <spdlog/formatter.h>
 
-namespace dogged::runtime {
+namespace dogged {
 
 enum class LogFormat {
   text,    ///< for people, in colours on a terminal
@@ -15,8 +15,11 @@ enum class LogFormat {
   logfmt,  ///< `key=value …`
 };
 
-/// `text`, `json` or `logfmt`; throws InvalidInput for another text.
-[[nodiscard]] LogFormat log_format_from_text(std::string_view text);
+/// Of workers and of `dogged exporter`, where --log-format is not given.
+inline constexpr const char* log_format_variable = "DOGGED_LOG_FORMAT";
+
+/// `text`, `json` or `logfmt`; throws InvalidInput for another text, which it calls `name`.
+[[nodiscard]] LogFormat log_format_from_text(const std::string& name, std::string_view text);
 
 /// What a line says, besides its text.
 struct LogLine {
@@ -37,4 +40,4 @@ struct LogLine {
 /// In text, the level is coloured on a terminal.
 [[nodiscard]] std::unique_ptr<spdlog::formatter> formatter_of(LogFormat format);
 
-}  // namespace dogged::runtime
+}  // namespace dogged
