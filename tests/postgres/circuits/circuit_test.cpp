@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <vector>
@@ -70,6 +71,26 @@ bool is_known_as(CircuitState state) {
   const auto circuits = retry_metrics().snapshot().circuits;
   return std::any_of(circuits.begin(), circuits.end(),
                      [state](const auto& known) { return known.circuit == "payments-api" && known.state == state; });
+}
+
+constexpr std::string_view gauged = "gauged-api";  // no other test's: the metrics are those of the process
+
+/// Whether the metrics of this process get to give the circuit this state.
+bool is_shown_as(int state) {
+  return eventually([state] {
+    return contains(
+        retry_metrics().to_prometheus_text(),
+        "queue_circuit_breaker_state{circuit=\"" + std::string{gauged} + "\"} " + std::to_string(state) + "\n");
+  });
+}
+
+/// A task of the circuit `gauged`, which opens at its first failure and closes at its first success.
+detail::RegisteredTask of_gauged(std::function<void()> handle, milliseconds recovery_timeout) {
+  TaskOptions options =
+      of_circuit({.failure_threshold = 1, .recovery_timeout = recovery_timeout, .success_threshold = 1});
+  options.circuit = gauged;
+  return registered(
+      charge, [handle = std::move(handle)](Context&, const nlohmann::json&) { handle(); }, options);
 }
 
 /// As an operator does that changes a circuit by hand and does not commit.
@@ -457,6 +478,34 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   CHECK(circuit::reset(database.connection(), "payments-api").circuit.state == CircuitState::closed);
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 succeeded false");
+}
+
+TEST_CASE("a worker's metrics show a circuit as closed, open, half-open while it is probed, and closed again") {
+  TestDatabase database;
+  TaskId id = 0;
+  {
+    RunningWorker worker{database, {of_gauged([] { throw TaskError{"BUSY", "not now"}; }, 1h)}};
+    CHECK(is_shown_as(0));
+    id = database.client().enqueue(charge, no_args);
+    CHECK(is_shown_as(1));
+  }
+  database.run("update dogged.tasks_live set next_retry_at = now()");  // it was deferred for an hour
+  Gate gate;
+  RunningWorker worker{database, {of_gauged([&] { gate.wait(); }, 1ms)}};
+  CHECK(is_shown_as(2));
+  gate.open();
+  CHECK(is_shown_as(0));
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
+TEST_CASE("a worker's metrics show a circuit that is opened and closed by hand") {
+  TestDatabase database;
+  RunningWorker worker{database, {of_gauged([] {}, 1h)}};
+  CHECK(is_shown_as(0));
+  circuit::force_open(database.connection(), gauged);
+  CHECK(is_shown_as(1));
+  circuit::reset(database.connection(), gauged);
+  CHECK(is_shown_as(0));
 }
 
 TEST_CASE("a failure counts that follows the closing by hand of a circuit that was closed") {
