@@ -598,6 +598,7 @@ runtime::Outlook Database::upkeep_due(std::int64_t worker, std::optional<millise
   outlook.comes_first = earlier < 2;
   outlook.has_expired =
       std::any_of(now_.live.begin(), now_.live.end(), [&](TaskId id) { return has_expired(now_.tasks.at(id), back); });
+  outlook.tick_due_in = tick_due_in();
   return outlook;
 }
 

@@ -23,7 +23,7 @@
 #include "runtime/claimed_task.hpp"
 #include "scheduler.hpp"
 #include "step/wait_plan.hpp"
-#include "upkeep/agenda.hpp"
+#include "upkeep/outlook.hpp"
 
 namespace dogged::sim {
 

@@ -22,6 +22,7 @@ using runtime::Lease;
 using runtime::Pool;
 using runtime::ReportBatch;
 using runtime::Shutdown;
+using runtime::UpkeepPlan;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
@@ -74,7 +75,7 @@ auto joined(Executors& executors, Give give) {
 Worker::Life::Life(std::int64_t id, bool is_again, bool listens, TimePoint now)
     : lease(id, lease_length, now),
       keeper({.poll_interval = poll_interval, .listens = listens}, now),
-      agenda({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
+      upkeep({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
 
 Worker::Worker(World& world, int number, std::vector<std::string> queues)
     : world_(world), number_(number), queues_(std::move(queues)) {
@@ -1101,78 +1102,89 @@ void Worker::begin_again() {
 // Upkeep.
 
 void Worker::upkeep_step() {
-  if (!life_->agenda.may_look(now()) &&
-      world_.mutant != Mutant::ends_leases_once_the_server_is_back) {  // it connects, so that the time counts from when
-                                                                       // the server is back
-    return ask_upkeep([this] { return [this] { upkeep_waits(); }; });
-  }
-  const Look look{now(), life_->agenda.look_back(now()), {}};
-  ask_upkeep([this, lease = lease_id(), look] {
-    return [this, lease, look, found = world_.database.upkeep_due(lease, look.looked_back),
-            tick_due_in = world_.database.tick_due_in()] {
-      life_->ticks.note_due(tick_due_in, found.comes_first, now());
-      using Rescue = runtime::Agenda::Rescue;
-      Rescue rescue = life_->agenda.decide(found, life_->lease, now());
-      if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) rescue = Rescue::after_ending_lapsed;
-      if (rescue == Rescue::none) return upkeep_goes_on({look.asked_at, look.looked_back, found}, false);
-      ask_upkeep([this, lease, look, rescue] {
-        if (rescue == Rescue::after_ending_lapsed) (void)world_.database.end_lapsed_leases(lease);
-        const Database::Rescued rescued = world_.database.rescue(lease);
-        return [this, rescued, look, found = world_.database.upkeep_due(lease, look.looked_back),
-                tick_due_in = world_.database.tick_due_in()] {
-          life_->ticks.note_due(tick_due_in, found.comes_first, now());
-          if (rescued.tasks > 0) {
-            world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) +
-                         " tasks");
-            told_.has_rescued = true;
-            wake_claimer();
-          }
-          upkeep_goes_on({look.asked_at, look.looked_back, found}, !rescued.all);
-        };
+  const UpkeepPlan::Action action = life_->upkeep.next(now());
+  switch (action.step) {
+    case UpkeepPlan::Step::fire_ticks:
+      return fire_ticks();
+    case UpkeepPlan::Step::connect:
+      return ask_upkeep([] { return [] {}; });
+    case UpkeepPlan::Step::look:
+      return look(action.look_back);
+    case UpkeepPlan::Step::end_leases:
+      return ask_upkeep([this, lease = lease_id()] {
+        (void)world_.database.end_lapsed_leases(lease);
+        return [this] { life_->upkeep.on_leases_ended(); };
       });
-    };
-  });
-}
-
-void Worker::upkeep_goes_on(const Look& look, bool left_tasks) {
-  life_->agenda.note_looked(look.found, left_tasks, now());
-  if (world_.mutant == Mutant::ignores_the_next_lapse) return later(6 * heartbeat, [this] { upkeep_step(); });
-  const auto goes_on = [this, look] {
-    life_->agenda.note_expired(look.asked_at, look.looked_back);
-    upkeep_waits();
-  };
-  if (!look.found.has_expired) return goes_on();
-  ask_upkeep([this, look, goes_on] {
-    (void)world_.database.expire(look.looked_back);
-    return goes_on;
-  });
-}
-
-void Worker::upkeep_waits() {
-  const bool waits_for_ticks = world_.mutant != Mutant::looks_late_for_ticks;
-  const TimePoint until =
-      waits_for_ticks ? std::min(life_->agenda.looks_at(), life_->ticks.asks_at()) : life_->agenda.looks_at();
-  later(std::max(std::chrono::duration_cast<Duration>(until - now()), Duration{1us}), [this] { upkeep_turn(); });
-}
-
-/// Ticks come first. A look that is due as well follows.
-void Worker::upkeep_turn() {
-  if (now() < life_->ticks.asks_at()) return upkeep_step();
-  ask_upkeep([this] {
-    return [this, fired = world_.database.fire_due_ticks()] {
-      if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
-      life_->ticks.note_fired(fired.schedules, fired.due_in, now());
-      if (now() < life_->agenda.looks_at()) return upkeep_waits();
-      upkeep_step();
-    };
-  });
+    case UpkeepPlan::Step::rescue:
+      return rescue();
+    case UpkeepPlan::Step::expire:
+      return ask_upkeep([this, look_back = action.look_back] {
+        return [this, count = world_.database.expire(look_back)] { life_->upkeep.on_expired(count); };
+      });
+    case UpkeepPlan::Step::compare:  // all workers declare the same
+      life_->upkeep.on_compared();
+      return upkeep_step();
+    case UpkeepPlan::Step::wait:
+      return later(std::max(std::chrono::duration_cast<Duration>(action.until - now()), Duration{1us}),
+                   [this] { upkeep_step(); });
+    case UpkeepPlan::Step::end:
+      return;
+  }
 }
 
 template <class Statement>
 void Worker::ask_upkeep(Statement statement) {
-  ask(std::move(statement), [this] {
-    life_->agenda.note_failed(now());
-    later(100ms, [this] { upkeep_waits(); });
+  ask(
+      [this, lease = lease_id(), statement = std::move(statement)]() mutable {
+        if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) {
+          (void)world_.database.end_lapsed_leases(lease);
+        }
+        return [this, answer = statement()]() mutable {
+          answer();
+          upkeep_step();
+        };
+      },
+      [this] {
+        life_->upkeep.on_failure(now());
+        later(100ms, [this] { upkeep_step(); });
+      });
+}
+
+void Worker::look(std::optional<milliseconds> look_back) {
+  ask_upkeep([this, lease = lease_id(), look_back] {
+    return [this, found = world_.database.upkeep_due(lease, look_back)]() mutable {
+      if (world_.mutant == Mutant::ignores_the_next_lapse) {
+        found.comes_first = false;
+        if (found.lapses_in >= milliseconds{0}) found.lapses_in.reset();
+      }
+      if (world_.mutant == Mutant::looks_late_for_ticks && found.tick_due_in > milliseconds{0}) {
+        found.tick_due_in.reset();
+      }
+      (void)life_->upkeep.on_looked(found, life_->lease, now());
+    };
+  });
+}
+
+void Worker::rescue() {
+  ask_upkeep([this, lease = lease_id()] {
+    return [this, rescued = world_.database.rescue(lease)] {
+      if (rescued.tasks > 0) {
+        world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) + " tasks");
+        told_.has_rescued = true;
+        wake_claimer();
+      }
+      life_->upkeep.on_rescued(!rescued.all);
+    };
+  });
+}
+
+void Worker::fire_ticks() {
+  ask_upkeep([this] {
+    return [this, fired = world_.database.fire_due_ticks()]() mutable {
+      if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
+      if (world_.mutant == Mutant::looks_late_for_ticks && fired.due_in > milliseconds{0}) fired.due_in.reset();
+      life_->upkeep.on_fired(fired.schedules, fired.due_in, now());
+    };
   });
 }
 

@@ -1,5 +1,5 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan and
-// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, Agenda, TickAgenda, Incarnation and
+// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and
 // Shutdown. The network between them loses requests and answers, and delivers statements late. Handlers take virtual
 // time.
 #pragma once
@@ -32,8 +32,7 @@
 #include "script.hpp"
 #include "step/known_steps.hpp"
 #include "step/wait_plan.hpp"
-#include "upkeep/agenda.hpp"
-#include "upkeep/tick_agenda.hpp"
+#include "upkeep/plan.hpp"
 
 namespace dogged::sim {
 
@@ -162,8 +161,7 @@ class Worker {
     runtime::Lease lease;
     runtime::KeeperPlan keeper;
     runtime::Incarnation incarnation;
-    runtime::Agenda agenda;
-    runtime::TickAgenda ticks{{}};
+    runtime::UpkeepPlan upkeep;
     std::vector<Executor> executors = {};            // in the order of the queues
     std::optional<runtime::Shutdown> shutdown = {};  // once it drains
     std::vector<runtime::Attempt> unstarted = {};    // taken from the executors, to be given back
@@ -290,17 +288,12 @@ class Worker {
   void record_interrupted();
   void begin_again();
 
-  struct Look {  // of upkeep
-    TimePoint asked_at;
-    std::optional<milliseconds> looked_back;
-    runtime::Outlook found;
-  };
-  void upkeep_turn();
   void upkeep_step();
-  void upkeep_goes_on(const Look& look, bool left_tasks);
-  void upkeep_waits();
   template <class Statement>
   void ask_upkeep(Statement statement);
+  void look(std::optional<milliseconds> look_back);
+  void rescue();
+  void fire_ticks();
 
   World& world_;
   const int number_;

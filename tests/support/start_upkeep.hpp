@@ -12,7 +12,7 @@
 namespace dogged::test {
 
 [[nodiscard]] inline std::unique_ptr<runtime::Upkeep> start_upkeep(const TestDatabase& database,
-                                                                   const runtime::Agenda::Settings& settings,
+                                                                   const runtime::UpkeepPlan::Settings& settings,
                                                                    std::shared_ptr<const runtime::Lease> lease,
                                                                    const std::shared_ptr<spdlog::logger>& log) {
   return std::make_unique<runtime::Upkeep>(

@@ -1,4 +1,4 @@
-// Decides when this worker asks the database for ticks of schedules that are due. Pure: upkeep.cpp asks.
+// Decides when this worker asks the database for ticks of schedules that are due. Pure.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class TickAgenda {
   struct Settings {
     milliseconds others_later{300};
     milliseconds again_while_locked{100};  ///< other workers are at it
-    milliseconds again_after_failure{1'000};
+    milliseconds again_after_refusal{1'000};
   };
 
   explicit TickAgenda(const Settings& settings) noexcept : settings_(settings) {}
@@ -24,12 +24,12 @@ class TickAgenda {
 
   /// A look has found that the next tick is due in `due_in`, below 0 if it is overdue; nothing: there is none.
   /// `comes_first`: as in Outlook.
-  void note_due(std::optional<milliseconds> due_in, bool comes_first, TimePoint now) noexcept;
+  void on_due(std::optional<milliseconds> due_in, bool comes_first, TimePoint now) noexcept;
   /// Ticks of `schedules` schedules were fired, and the next tick is due in `due_in`.
-  void note_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept;
+  void on_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept;
   /// A schedule was set: it may be due before any other.
-  void note_changed(TimePoint now) noexcept { asks_at_ = now; }
-  void note_failed(TimePoint now) noexcept { asks_at_ = now + settings_.again_after_failure; }
+  void on_changed(TimePoint now) noexcept { asks_at_ = now; }
+  void on_refused(TimePoint now) noexcept { asks_at_ = now + settings_.again_after_refusal; }
 
  private:
   const Settings settings_;

@@ -1,10 +1,7 @@
 // See upkeep.hpp.
 #include "upkeep/upkeep.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -34,14 +31,15 @@ std::optional<milliseconds> time_of(std::optional<std::int64_t> count) {
 
 }  // namespace
 
-Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
+Upkeep::Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings, std::shared_ptr<const Lease> lease,
                std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
                std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log)
     : lease_(std::move(lease)),
       claimer_(std::move(claimer)),
       log_(log.log),
       attempt_log_(std::move(log)),
-      agenda_(settings, SteadyClock::now()),
+      heartbeat_(settings.heartbeat),
+      plan_(settings, SteadyClock::now()),
       declarations_(std::move(definitions), log_),
       schedules_(std::move(schedules)),
       service_(std::move(service)) {
@@ -49,108 +47,103 @@ Upkeep::Upkeep(Service::Settings service, const Agenda::Settings& settings, std:
 }
 
 void Upkeep::look() noexcept {
-  must_look_ = true;
+  inbox_.note_worker_began();
   service_.wake();
 }
 
 void Upkeep::note_schedules() noexcept {
-  schedules_changed_ = true;
+  inbox_.note_schedules_changed();
   service_.wake();
 }
 
 void Upkeep::run() {
-  while (!service_.is_stopping()) {
+  for (;;) {
+    if (service_.is_stopping()) plan_.on_stopping();
+    plan_.on_told(inbox_.take(), SteadyClock::now());
+    const UpkeepPlan::Action action = plan_.next(SteadyClock::now());
+    if (action.step == UpkeepPlan::Step::end) break;
     try {
-      if (step()) service_.session().succeeded();
+      carry_out(action);
     } catch (const std::exception& error) {
       service_.recover_from(error);
-      agenda_.note_failed(SteadyClock::now());
+      plan_.on_failure(SteadyClock::now());
     }
   }
+  tell_of_expired();
 }
 
-bool Upkeep::step() {
-  (void)service_.wait_until(std::min(agenda_.looks_at(), ticks_.asks_at()));
-  if (service_.is_stopping()) return false;
-  if (schedules_changed_.exchange(false)) ticks_.note_changed(SteadyClock::now());
-  const bool has_ticks = SteadyClock::now() >= ticks_.asks_at();
-  if (has_ticks) fire_ticks();
-  const bool worker_began = must_look_.exchange(false);
-  if (worker_began) agenda_.note_worker_began();
-  if (!worker_began && SteadyClock::now() < agenda_.looks_at()) return has_ticks;
-  if (!agenda_.may_look(SteadyClock::now())) {
-    (void)connection();  // the others' time to renew counts from when the server is back
-    return has_ticks;
-  }
-  look_after_all();
-  return true;
-}
-
-void Upkeep::look_after_all() {
-  const Look look = look_and_rescue();
-  expire(look);
-  if (agenda_.must_compare(look.found, SteadyClock::now())) {
-    bool is_compared = false;
-    (void)try_to(event("comparison_failed"), "declarations of tasks and schedules", [&] { is_compared = compare(); });
-    if (is_compared) {
-      agenda_.note_compared(look.asked_at);
-    } else {
-      agenda_.note_comparison_failed(SteadyClock::now());
-    }
+void Upkeep::carry_out(const UpkeepPlan::Action& action) {
+  switch (action.step) {
+    case UpkeepPlan::Step::fire_ticks:
+      return fire_ticks();
+    case UpkeepPlan::Step::connect:
+      (void)connection();
+      return;
+    case UpkeepPlan::Step::look:
+      return ask(action.look_back);
+    case UpkeepPlan::Step::end_leases:
+      end_lapsed_leases(connection(), lease_->id(), *log_);
+      return plan_.on_leases_ended();
+    case UpkeepPlan::Step::rescue:
+      return rescue();
+    case UpkeepPlan::Step::expire:
+      return expire(action.look_back);
+    case UpkeepPlan::Step::compare:
+      return compare();
+    case UpkeepPlan::Step::wait:
+      tell_of_expired();
+      if (action.all_answered) service_.session().succeeded();
+      (void)service_.wait_until(action.until);
+      return;
+    case UpkeepPlan::Step::end:
+      return;
   }
 }
 
 template <class Work>
-bool Upkeep::try_to(spdlog::source_loc failed, std::string_view what, Work work) {
+bool Upkeep::try_to(spdlog::source_loc refused, std::string_view what, Work work) {
   try {
     work();
-    told_.erase(failed.funcname);
+    told_.erase(refused.funcname);
     return true;
   } catch (const ConnectionError&) {
     throw;
   } catch (const Error& error) {  // InvalidInput too: a trigger or constraint of an operator may refuse a row
     if (db::is_defect(error)) throw;
-    const bool is_new = std::exchange(told_[failed.funcname], error.message()) != error.message();
-    if (is_new) log_->log(failed, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
+    const bool is_new = std::exchange(told_[refused.funcname], error.message()) != error.message();
+    if (is_new) log_->log(refused, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
     return false;
   }
-}
-
-bool Upkeep::compare() {
-  declarations_.compare(connection());
-  return schedules_->declare(connection(), lease_->id());
 }
 
 void Upkeep::fire_ticks() {
   const auto fire_due = [this] {
     const auto [schedules, due_in_ms] = db::one(connection().run(sql::FireDueTicks{.most = schedules_at_once}));
-    ticks_.note_fired(schedules, time_of(due_in_ms), SteadyClock::now());
+    plan_.on_fired(schedules, time_of(due_in_ms), SteadyClock::now());
   };
-  if (!try_to(event("schedules_failed"), "ticks of schedules", fire_due)) ticks_.note_failed(SteadyClock::now());
+  if (!try_to(event("schedules_failed"), "ticks of schedules", fire_due)) plan_.on_ticks_refused(SteadyClock::now());
 }
 
-Upkeep::Look Upkeep::look_and_rescue() {
-  Look look = ask();
-  bool left_tasks = false;
-  const bool let_renew = agenda_.lets_renew();
-  const Agenda::Rescue due = agenda_.decide(look.found, *lease_, SteadyClock::now());
-  if (agenda_.lets_renew() && !let_renew) {
-    log_->log(
-        event("renewals_awaited"), spdlog::level::info,
-        "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least {} "
-        "to renew them",
-        duration_to_text(agenda_.heartbeat()));
-  }
-  if (due == Agenda::Rescue::after_ending_lapsed) end_lapsed_leases(connection(), lease_->id(), *log_);
-  if (due != Agenda::Rescue::none) {
-    const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
-    if (rescued.tasks > 0) claimer_->note_rescued();
-    tell_of_refusals(rescued);
-    left_tasks = !rescued.all;
-    look = ask();
-  }
-  agenda_.note_looked(look.found, left_tasks, SteadyClock::now());
-  return look;
+void Upkeep::ask(std::optional<milliseconds> look_back) {
+  const auto due = db::one(connection().run(sql::UpkeepDue{.worker_id = lease_->id(), .back_ms = count_of(look_back)}));
+  const Outlook found{.has_to_rescue = due.has_to_rescue,
+                      .lapses_in = time_of(due.lapses_in_ms),
+                      .has_expired = due.has_expired,
+                      .comes_first = due.comes_first,
+                      .newest_began_ago = milliseconds{due.newest_began_ms_ago.value_or(0)},
+                      .tick_due_in = time_of(due.tick_due_in_ms)};
+  if (!plan_.on_looked(found, *lease_, SteadyClock::now())) return;
+  log_->log(event("renewals_awaited"), spdlog::level::info,
+            "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least "
+            "{} to renew them",
+            duration_to_text(heartbeat_));
+}
+
+void Upkeep::rescue() {
+  const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
+  if (rescued.tasks > 0) claimer_->note_rescued();
+  tell_of_refusals(rescued);
+  plan_.on_rescued(!rescued.all);
 }
 
 void Upkeep::tell_of_refusals(const Rescued& rescued) {
@@ -163,39 +156,31 @@ void Upkeep::tell_of_refusals(const Rescued& rescued) {
   if (rescued.all) told_refusals_.clear();
 }
 
-bool Upkeep::goes_on() {
-  if (SteadyClock::now() >= ticks_.asks_at()) fire_ticks();
-  if (SteadyClock::now() >= agenda_.looks_at()) (void)look_and_rescue();
-  return !service_.is_stopping();
-}
-
-Upkeep::Look Upkeep::ask() {
-  const TimePoint asked_at = SteadyClock::now();
-  Look look{asked_at, agenda_.look_back(asked_at), {}};
-  const auto due =
-      db::one(connection().run(sql::UpkeepDue{.worker_id = lease_->id(), .back_ms = count_of(look.looked_back)}));
-  look.found.has_to_rescue = due.has_to_rescue;
-  if (due.lapses_in_ms) look.found.lapses_in = milliseconds{*due.lapses_in_ms};
-  look.found.has_expired = due.has_expired;
-  look.found.comes_first = due.comes_first;
-  look.found.newest_began_ago = milliseconds{due.newest_began_ms_ago.value_or(0)};
-  ticks_.note_due(time_of(due.tick_due_in_ms), due.comes_first, SteadyClock::now());
-  return look;
-}
-
 /// Ends waiting tasks of any queue that have expired, at the latest a heartbeat of the first workers after their
 /// expires_at.
-void Upkeep::expire(const Look& look) {
-  std::map<std::pair<std::string, std::string>, std::size_t> expired;
-  while (look.found.has_expired && goes_on()) {
-    const auto batch = connection().run(sql::Expire{.back_ms = count_of(look.looked_back)});
-    for (const sql::Expire::Row& task : batch) ++expired[{task.name, task.queue}];
-    if (batch.empty()) break;
+void Upkeep::expire(std::optional<milliseconds> look_back) {
+  const auto batch = connection().run(sql::Expire{.back_ms = count_of(look_back)});
+  for (const sql::Expire::Row& task : batch) ++expired_[{task.name, task.queue}];
+  plan_.on_expired(batch.size());
+}
+
+void Upkeep::tell_of_expired() {
+  for (const auto& [task, count] : std::exchange(expired_, {})) {
+    log_->info(event_line("expired").with("name", task.first).with("queue", task.second).with("tasks", count).text());
   }
-  agenda_.note_expired(look.asked_at, look.looked_back);
-  for (const auto& [task, count] : expired) {
-    const auto tasks = static_cast<std::int64_t>(count);
-    log_->info(event_line("expired").with("name", task.first).with("queue", task.second).with("tasks", tasks).text());
+}
+
+void Upkeep::compare() {
+  const auto compare_all = [this] {
+    declarations_.compare(connection());
+    if (schedules_->declare(connection(), lease_->id())) {
+      plan_.on_compared();
+    } else {  // other transactions keep the schedules locked
+      plan_.on_comparison_refused(SteadyClock::now());
+    }
+  };
+  if (!try_to(event("comparison_failed"), "declarations of tasks and schedules", compare_all)) {
+    plan_.on_comparison_refused(SteadyClock::now());
   }
 }
 

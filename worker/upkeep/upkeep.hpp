@@ -1,15 +1,15 @@
 // The urgent work that every worker does for all workers. Upkeep ends lapsed leases and rescues the tasks held under
 // them. Upkeep fires the ticks of schedules, and ends expired tasks. Upkeep logs when another worker declares a task or
-// a schedule differently. agenda.hpp decides when. chores.hpp has the work that may take long.
+// a schedule differently. plan.hpp decides when. chores.hpp has the work that may take long.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <spdlog/logger.h>
@@ -21,10 +21,10 @@
 #include "runtime/session.hpp"
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
-#include "upkeep/agenda.hpp"
 #include "upkeep/declared_schedules.hpp"
+#include "upkeep/inbox.hpp"
+#include "upkeep/plan.hpp"
 #include "upkeep/rescue.hpp"
-#include "upkeep/tick_agenda.hpp"
 
 namespace dogged::runtime {
 
@@ -32,7 +32,7 @@ namespace dogged::runtime {
 class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
-  Upkeep(Service::Settings service, const Agenda::Settings& settings, std::shared_ptr<const Lease> lease,
+  Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings, std::shared_ptr<const Lease> lease,
          std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
          std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log);
 
@@ -44,42 +44,32 @@ class Upkeep {
   [[nodiscard]] Service& service() noexcept { return service_; }
 
  private:
-  struct Look {
-    TimePoint asked_at;
-    std::optional<milliseconds> looked_back;  ///< for expired tasks
-    Outlook found;
-  };
-
   [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
   void run();
-  /// False if it has not asked the server.
-  bool step();
-  void look_after_all();
-  /// Runs `work`, a failure of which must not keep dead workers' tasks from being rescued. False if it has failed. Each
-  /// reason is logged once, as the event `failed`, until `work` succeeds.
+  void carry_out(const UpkeepPlan::Action& action);
+  void fire_ticks();
+  void ask(std::optional<milliseconds> look_back);
+  void rescue();
+  void expire(std::optional<milliseconds> look_back);
+  void compare();
+  /// Runs `work`, which PostgreSQL may refuse while the connection is as good as before. False if PostgreSQL has
+  /// refused it. Each reason is logged once, as the event `refused`, until `work` succeeds.
   template <class Work>
-  [[nodiscard]] bool try_to(spdlog::source_loc failed, std::string_view what, Work work);
-  [[nodiscard]] Look look_and_rescue();
+  [[nodiscard]] bool try_to(spdlog::source_loc refused, std::string_view what, Work work);
   /// Logs each reason once for each worker, until all are rescued: every worker tries again four times a second.
   void tell_of_refusals(const Rescued& rescued);
-  void fire_ticks();
-  /// During long work: looks if a look is due. False if the work must end.
-  bool goes_on();
-  [[nodiscard]] Look ask();
-  void expire(const Look& look);
-  /// False while other transactions keep the schedules locked.
-  [[nodiscard]] bool compare();
+  void tell_of_expired();
 
   const std::shared_ptr<const Lease> lease_;
   const std::shared_ptr<ClaimInbox> claimer_;
   const std::shared_ptr<spdlog::logger> log_;
   const AttemptLog attempt_log_;
-  Agenda agenda_;
-  TickAgenda ticks_{{}};
+  const milliseconds heartbeat_;
+  UpkeepInbox inbox_;
+  UpkeepPlan plan_;
   std::map<std::string, std::string> told_;                       // of works that fail, by their event: the last reason
   std::set<std::pair<std::int64_t, std::string>> told_refusals_;  // worker and reason without digits
-  std::atomic<bool> must_look_{false};
-  std::atomic<bool> schedules_changed_{false};
+  std::map<std::pair<std::string, std::string>, std::int64_t> expired_;  // by task and queue: ended, and not yet logged
   AdoptedDeclarations declarations_;
   const std::shared_ptr<DeclaredSchedules> schedules_;
   Service service_;  // last: its thread uses the members above

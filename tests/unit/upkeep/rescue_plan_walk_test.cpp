@@ -1,4 +1,4 @@
-// A walk through upkeep's agenda: every sequence of looks, renewals, failures and waits up to a length.
+// A walk through the plans of looks and rescues: every sequence of looks, renewals, failures and waits up to a length.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -7,11 +7,12 @@
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
-#include "upkeep/agenda.hpp"
+#include "upkeep/look_plan.hpp"
+#include "upkeep/rescue_plan.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;
-using Rescue = Agenda::Rescue;
+using Rescue = RescuePlan::Rescue;
 using dogged::test::start;
 
 namespace {
@@ -20,7 +21,8 @@ constexpr milliseconds heartbeat{1000};
 constexpr milliseconds length{12'000};
 
 struct World {
-  Agenda agenda{{.heartbeat = heartbeat}, start};
+  LookPlan looks{heartbeat, false, start};
+  RescuePlan rescues{heartbeat};
   TimePoint now = start;
   std::string trace = {};
   TimePoint renewed_at = start;        // the worker's own lease
@@ -32,14 +34,14 @@ struct World {
   bool event(int number) {
     switch (number) {
       case 0:
-        now = std::max(now, agenda.looks_at());
+        now = std::max(now, looks.looks_at());
         return look();
       case 1:
         renewed_before = renewed_at;
         renewed_at = now;
         return true;
       case 2:
-        agenda.note_failed(now);
+        looks.on_failure(now);
         failed_at = now;
         return true;
       case 3:
@@ -73,32 +75,38 @@ struct World {
   }
 
   bool look() {
-    if (!agenda.may_look(now)) {
-      REQUIRE(agenda.looks_at() > now);
-      return true;
+    switch (looks.next(now)) {
+      case LookPlan::Ask::nothing:
+        FAIL("the look is due");
+        break;
+      case LookPlan::Ask::connect:
+        REQUIRE(looks.looks_at() > now);
+        return true;
+      case LookPlan::Ask::look:
+        break;
     }
     // The others had a heartbeat's time to renew.
     if (failed_at) REQUIRE(now >= *failed_at + heartbeat);
     failed_at.reset();
     Outlook found{.has_to_rescue = has_to_rescue};
     if (has_lapsed) found.lapses_in = milliseconds{-5};
-    const Rescue rescue = agenda.decide(found, *own(), now);
+    const Rescue rescue = rescues.on_looked(found, *own(), now);
     if (has_to_rescue) REQUIRE(rescue != Rescue::none);
     if (!has_lapsed) REQUIRE(rescue != Rescue::after_ending_lapsed);
     if (has_lapsed && is_steady()) {
-      REQUIRE((rescue == Rescue::after_ending_lapsed || agenda.lets_renew()));
+      REQUIRE((rescue == Rescue::after_ending_lapsed || rescues.state() == RescuePlan::State::lets_renew));
     }
     if (rescue == Rescue::after_ending_lapsed) {
       has_lapsed = false;
       has_to_rescue = false;
     }
-    agenda.note_looked(Outlook{}, false, now);
+    looks.on_looked(Outlook{}, false, now);
     return true;
   }
 
   void check() const {
     INFO(trace);
-    REQUIRE(agenda.looks_at() <= now + heartbeat);  // one of the first two never stops looking
+    REQUIRE(looks.looks_at() <= now + heartbeat);  // one of the first two never stops looking
     // A lease that stays lapsed is ended, as soon as the worker's own is renewed steadily.
     World calm = *this;
     calm.has_lapsed = true;
