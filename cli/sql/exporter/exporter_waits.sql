@@ -1,22 +1,26 @@
 -- How long new attempts (as in exporter_attempts.sql) waited from their due time to their start, by queue and bucket of
--- @bounds_us. Takes all attempts if there are at most @most. Of more attempts, a hash chooses every n-th, which counts n
--- times, because the due time is not in the row.
+-- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses about @most, and at least one of
+-- each queue, because the due time is not in the row. Those of a queue stand for all of its attempts: a queue's attempts are
+-- exact, but for the share that does not count.
 --
 -- task_timeline tells the same of any attempt. Here each look-up names the days that it may read. So an attempt does not
 -- count if its retry was scheduled more than a day before, or if its task was replayed or rescheduled.
 -- gives: queue text, bucket int, attempts bigint, waited_us bigint
 with new as materialized (
-  select a.task_id, a.attempt, a.queue, a.claimed_at, a.started_at
+  select a.task_id, a.attempt, a.queue, a.claimed_at, a.started_at,
+         hashint8extended(a.task_id, a.attempt) & 1073741823 as draw
     from dogged.task_attempts a
    where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
      and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
      and not pg_visible_in_snapshot(
            (select pg_snapshot_xmin(@since)::text::bigint
                    + ((a.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)
-), every as materialized (
-  select (count(*) - 1) / @most::bigint + 1 as n from new
+), queues as materialized (
+  select queue, count(*) as attempts, min(draw) as least, (sum(count(*)) over () - 1)::bigint / @most::bigint + 1 as n
+    from new group by queue
 ), dated as materialized (
-  select new.queue, every.n, new.started_at,
+  select new.queue, queues.attempts, new.started_at,
+         not exists (select from dogged.audit c where c.task_id = new.task_id and c.action in ('replay', 'reschedule')) as counts,
          case when new.attempt = 1
               then coalesce((select l.run_at from dogged.tasks_live l where l.id = new.task_id),
                             (select t.run_at from dogged.tasks t
@@ -27,12 +31,21 @@ with new as materialized (
                      where p.task_id = new.task_id and p.attempt = new.attempt - 1 and p.finished_at <= new.claimed_at
                        and p.finished_at >= to_timestamp(@after_us / 1000000.0) - interval '1 day'
                      limit 1) end as due_at
-    from every, new
-   where (hashint8extended(new.task_id, new.attempt) & 1073741823) % every.n = 0
-     and not exists (select from dogged.audit c where c.task_id = new.task_id and c.action in ('replay', 'reschedule'))
+    from new join queues using (queue)
+   where new.draw % queues.n = 0 or new.draw = queues.least
+), waits as (
+  select d.queue, d.attempts, count(*) over (partition by d.queue) as sampled, d.counts and d.due_at is not null as counts,
+         (greatest(extract(epoch from d.started_at - d.due_at), 0) * 1000000)::bigint as us
+    from dated d
+), buckets as (
+  select w.queue, width_bucket(w.us - 1, @bounds_us::bigint[]) as bucket, count(*) as found, sum(w.us) as us,
+         max(w.attempts)::numeric / max(w.sampled) as weight
+    from waits w where w.counts group by 1, 2
+), sums as (
+  select b.queue, b.bucket, b.found, b.us, b.weight, sum(b.found) over (partition by b.queue order by b.bucket) as up_to
+    from buckets b
 )
-select w.queue, width_bucket(w.us - 1, @bounds_us::bigint[]) as bucket, (count(*) * max(w.n))::bigint as attempts,
-       (sum(w.us) * max(w.n))::bigint as waited_us
-  from (select d.queue, d.n, (greatest(extract(epoch from d.started_at - d.due_at), 0) * 1000000)::bigint as us
-          from dated d where d.due_at is not null) as w
- group by 1, 2
+-- Rounded so that the buckets of a queue sum up to its attempts.
+select s.queue, s.bucket, (round(s.up_to * s.weight) - round((s.up_to - s.found) * s.weight))::bigint as attempts,
+       round(s.us * s.weight)::bigint as waited_us
+  from sums s
