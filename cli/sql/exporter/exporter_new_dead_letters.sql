@@ -9,5 +9,8 @@ select a.name, a.error_code, count(*) as letters
    and not pg_visible_in_snapshot(
          (select pg_snapshot_xmin(@since)::text::bigint
                  + ((a.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)
-   and exists (select from dogged.tasks_failed f where f.id = a.task_id and f.finished_at = a.finished_at)
+   -- The range names the days that are read: PostgreSQL does not derive it from the equality.
+   and exists (select from dogged.tasks_failed f
+                where f.id = a.task_id and f.finished_at = a.finished_at
+                  and f.finished_at >= to_timestamp(@after_us / 1000000.0))
  group by 1, 2
