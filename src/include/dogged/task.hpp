@@ -103,9 +103,6 @@ class Task {
                 "example with NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
 
  public:
-  using args_type = Args;
-  using result_type = Result;
-
   constexpr explicit Task(std::string_view name, KeyOptions options = {})
       DOGGED_REFUSE_IF_(!detail::is_valid_name(name),
                         "dogged: a name is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit")
