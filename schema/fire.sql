@@ -153,7 +153,7 @@ create or replace function dogged.first_to_fire(schedule dogged.schedules, now_a
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
-  -- A backfill may have fired ticks of a day that was dropped since. No row tells any more.
+  -- A backfill may have fired ticks of a day that retention has dropped since. No row records those ticks any more.
   on_record constant timestamptz := (select s.ticks_since::timestamp at time zone 'UTC' from dogged.settings s);
   -- The window leaves out no tick that is not missed yet, however short it is and however long the jitter. Null: no limit.
   oldest constant timestamptz := greatest(schedule.next_at, on_record, case when schedule.catch_up_ms is not null then
@@ -270,8 +270,8 @@ comment on function dogged.fire_due_ticks(integer) is
   'Fires the ticks of up to `most` schedules that are due, in the caller''s transaction; schedules that another call has locked are left '
   'to it. schedules: how many it has handled; due_in_ms: when the next is due, null if there is none.';
 
--- The times of the spec from now on would be others: a schedule whose clock was ahead has decided some of them, and one that is
--- overdue makes up for earlier ones.
+-- The spec's times from now on are not the next ticks. A schedule whose clock was ahead has decided some of them. An overdue
+-- schedule makes up for earlier times.
 create or replace function dogged.next_ticks_of(name text, most integer default 10)
 returns table (scheduled_at timestamptz, fires_at timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$

@@ -36,8 +36,8 @@ begin
 end $$;
 comment on function dogged.lock_schedule(text) is 'Internal: the row of a schedule, locked until the transaction ends.';
 
--- To PostgreSQL a POSIX time zone (FOO-3) is a name as well, and it takes CET for the abbreviation with a fixed offset, although
--- the IANA database has a zone of this name with summer time. The view reads a thousand files, so common names go by it.
+-- PostgreSQL takes a POSIX time zone (FOO-3) for a name as well. PostgreSQL takes CET for an abbreviation with a fixed offset, although
+-- the IANA zone CET has summer time. pg_timezone_names reads a thousand files, so the pattern decides about common names.
 create or replace function dogged.is_time_zone(name text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -332,7 +332,7 @@ begin
   if outcome <> 'unchanged' then
     perform dogged.record_audit('schedule', null, jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings));
     if not exists (select from dogged.task_definitions d where d.name = schedule.task) then
-      raise notice 'no worker has declared the task "%": what the schedule "%" enqueues waits for one', task, name;
+      raise notice 'no worker has declared the task "%": the tasks of the schedule "%" wait for a worker that does', task, name;
     end if;
   end if;
   return outcome;
@@ -376,8 +376,8 @@ begin
   return null;
 end $$;
 comment on function dogged.passed_over_tick(bigint) is
-  'The first time to come at which a schedule does not fire although its spec has this time, because the server''s clock was ahead when '
-  'its next time was set; null: there is none. dogged.resume_schedule(name, from_now => true) is the remedy.';
+  'The first time of the spec, from now on, at which the schedule does not fire, because the server''s clock was ahead. Null: there is none. '
+  'dogged.resume_schedule(name, from_now => true) is the remedy.';
 
 create or replace function dogged.resume_schedule(name text, from_now boolean default false) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -398,9 +398,9 @@ begin
   return true;
 end $$;
 comment on function dogged.resume_schedule(text, boolean) is
-  'Ends the pause of a schedule: it fires at its next time. from_now: also where the server''s clock was ahead, and the next time lies too far '
-  'in the future (dogged.passed_over_tick); a tick that has fired does not fire again. Returns false if the schedule was not paused, and passes '
-  'over no time.';
+  'Ends the pause of a schedule: the schedule fires at its next time. from_now: the schedule starts at now, also if the server''s clock was '
+  'ahead and the next time lies too far in the future (dogged.passed_over_tick). A tick that has fired does not fire again. Returns false if '
+  'the schedule was not paused, unless from_now is given and the schedule passes over a time.';
 
 -- Otherwise the program would soon create the schedule again under its old name.
 create or replace function dogged.require_undeclared(name text, remedy text) returns void

@@ -384,8 +384,8 @@ comment on function dogged.enqueue_unique(text, jsonb, text, text[], dogged.uniq
   'task with outcome enqueued; or the id of the holder, with existed or, if the call has changed it, updated. unique_key: up to 512 '
   'bytes. unique_by: JSON pointers to the args that the key covers; without a unique_key all args; ''{}'': the name alone. '
   'unique_while: how long a task holds the key: pending, live, kept. on_conflict: what happens to the holder. unique_period: the '
-  'key is free after this time, whatever the state of the holder. latest: reschedule and debounce move the first run no further than '
-  'this after the holder was enqueued. Error UN001: on_conflict is refuse, and a task holds the key. The other parameters are those '
+  'key is free after this time, whatever the state of the holder. latest: reschedule, debounce and debounce_merge move the first '
+  'run no further than this after the holder was enqueued; refused with another on_conflict. Error UN001: on_conflict is refuse, and a task holds the key. The other parameters are those '
   'of dogged.enqueue.';
 
 create or replace function dogged.enqueue_many_unique(

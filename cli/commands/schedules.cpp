@@ -338,11 +338,13 @@ std::string note_on_task(const Schedule& schedule) {
   return "note: no worker has declared the task " + schedule.task + ": what the schedule enqueues waits for one\n";
 }
 
-/// The server's clock was ahead when its next time was set.
+/// Names the first time that the schedule passes over, because the server's clock was ahead when the schedule's next
+/// time was set.
 std::string note_on_clock(const Schedule& schedule) {
   if (!schedule.passed_over_text) return "";
-  return "note: it does not fire at " + *schedule.passed_over_text +
-         ": the server's clock was ahead. dogged schedules resume " + schedule.name + " --from-now starts it again\n";
+  return "note: the schedule does not fire at " + *schedule.passed_over_text +
+         ": the server's clock was ahead. dogged schedules resume " + schedule.name +
+         " --from-now starts the schedule at now\n";
 }
 
 void print_schedule(const Invocation& invocation, db::Connection& connection, const std::string& name,

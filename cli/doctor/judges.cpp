@@ -464,9 +464,10 @@ constexpr ScheduleTrouble schedule_troubles[] = {
      "due for up to %TIME%, and not fired", "the tasks are not enqueued",
      "keep a worker running, and read its log for schedules_failed"},
     {Level::warning, [](const ScheduleFacts& s) { return s.ahead > microseconds{0}; }, &ScheduleFacts::ahead,
-     "nothing fires for up to %TIME%, although the spec has times before",
-     "the server's clock was ahead, and was set back: a schedule goes on behind what it has decided",
-     "dogged schedules resume %NAME% --from-now starts it again; what has fired does not fire again"},
+     "no tick fires for up to %TIME%, although the spec has earlier times",
+     "the server's clock was ahead, and was set back: a schedule goes on behind its last decided tick",
+     "dogged schedules resume %NAME% --from-now starts the schedule at now; ticks that have fired do not "
+     "fire again"},
     {Level::warning, [](const ScheduleFacts& s) { return s.missed > 0; }, nullptr,
      "missed ticks within a day, which catch-up did not cover", "no worker could fire them in time",
      "dogged schedules show %NAME% lists them; dogged schedules backfill %NAME% --from TIME makes up for them"},

@@ -19,7 +19,7 @@ constexpr seconds shared_for{1};
 /// A scrape waits so long, which is below Prometheus's usual scrape_timeout of 10 s. A reading that takes longer is
 /// stuck in the network, because each of its statements has a timeout on the server.
 constexpr seconds longest_wait{8};
-/// The server has a thread more, which answers probes and further scrapes while PostgreSQL does not.
+/// The server has one more thread, which answers probes and further scrapes while PostgreSQL does not answer.
 constexpr int most_waiting = http::PageServer::threads - 1;
 /// A scrape that finds so many waiting gets the last reading if it is not older: Prometheus's usual scrape_interval.
 constexpr seconds shared_without_waiting{60};
@@ -71,7 +71,7 @@ http::Page Exporter::page(std::string_view path, std::string_view accept) {
   return {.status = 503, .body = "the database cannot be read: " + metrics_.why_down() + "\n"};
 }
 
-/// Waits for a reading that is not old. False: there is none, and others wait already.
+/// Waits for a recent reading. False: there is no recent reading, and most_waiting threads already wait.
 bool Exporter::refresh(detail::Lock& lock) {
   const auto begin = steady_clock::now();
   const auto age = readings_ > 0 ? begin - read_at_ : steady_clock::duration::max();

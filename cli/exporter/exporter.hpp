@@ -33,7 +33,7 @@ class Exporter {
   /// Ends the statement that runs, and lets no scrape wait any more.
   void stop();
 
-  /// At most two threads wait here for PostgreSQL, so that the server's third one always answers /livez. `accept`: the
+  /// At most two threads wait here for PostgreSQL, so the server's third thread always answers /livez. `accept`: the
   /// request's header of that name; may be empty.
   [[nodiscard]] http::Page page(std::string_view path, std::string_view accept);
 

@@ -70,7 +70,8 @@ std::vector<CLI::Option*> add_unique_options(CLI::App& command, UniqueOptions& o
   CLI::Option* latest =
       command
           .add_option("--latest", options.latest,
-                      "reschedule and debounce move the run no further than this after the task was enqueued")
+                      "reschedule, debounce and debounce_merge move the run no further than this after the task was "
+                      "enqueued; refused with another --on-conflict")
           ->type_name("DURATION")
           ->check(is_duration());
   return {key, by, while_, on_conflict, period, latest};

@@ -18,7 +18,8 @@ namespace dogged::http {
 /// wait for them, and Limits. Further connections wait in the kernel.
 class PageServer {
  public:
-  /// How many requests are served at once. A `respond` that may wait leaves one of these threads free.
+  /// The number of requests that the server answers at once. A `respond` that may wait must leave one of these threads
+  /// free.
   static constexpr int threads = 3;
 
   /// A connection that exceeds one is closed.

@@ -68,7 +68,7 @@ std::optional<std::int64_t> take_previous_lease() {
   return id;
 }
 
-/// What CLI11 says of a mistake, in dogged's words.
+/// The text of CLI11's error, in dogged's words.
 std::string in_own_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
   const auto begin = text.find("--");
@@ -115,7 +115,7 @@ class ValueNames {
   const std::vector<std::string> words_;
 };
 
-/// An empty text is a variable of a script that is not set, and no value.
+/// An empty value comes from a script's variable that is not set, so the worker refuses the value.
 void require_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {

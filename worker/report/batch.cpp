@@ -13,9 +13,9 @@ namespace {
 /// Whether the task would expire before its retry. As in complete.sql, no attempt has ended before its claim, even if
 /// the server's clock was set back since.
 ///
-/// The database judged the report when the sending came, and later said how long the task has still to live. The time
-/// of that question is too late for a retry just before the expiry. The database alone then refused the report, and the
-/// completer sent it again for ever (seed 91,005 of the simulation).
+/// The retry's delay counts from the sending, because the database judged the report then. The database says later how
+/// long the task has still to live. If the delay counted from that later time, a retry just before the expiry would be
+/// too late for the database alone. The completer sent such a report again for ever (seed 91,005 of the simulation).
 bool is_too_late(const Report& report, const Holder& holder, TimePoint sent_at) {
   if (!report.transition.next_run || !holder.expires_in_us) return false;
   const std::chrono::microseconds delay = report.transition.next_run->delay;

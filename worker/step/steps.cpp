@@ -21,7 +21,7 @@ sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name,
   return {.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id};
 }
 
-/// Another attempt's record, which may arrive late, has another value than the one that this attempt goes on with.
+/// A record of another attempt may arrive late. Its value differs from the value with which this attempt goes on.
 bool is_own_record(const std::vector<sql::RecordedStep::Row>& rows, const Attempt& attempt) {
   return !rows.empty() && rows.front().attempt == attempt.number;
 }

@@ -1,4 +1,4 @@
-// When the worker compares its declarations of tasks and schedules with those of other workers. Pure.
+// The plan decides when the worker compares its declarations of tasks and schedules with those of other workers. Pure.
 #pragma once
 
 #include "runtime/time.hpp"

@@ -1,4 +1,4 @@
-// Which tasks upkeep ends because they have expired, and how far back a look goes for them. Pure.
+// The plan decides which expired tasks upkeep ends, and how far back a look goes for them. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// When upkeep looks next. A look asks for lapsed leases, expired tasks and due ticks (upkeep_due.sql). Pure.
+// The plan decides when upkeep looks next. A look asks for lapsed leases, expired tasks and due ticks (upkeep_due.sql).
+// Pure.
 #pragma once
 
 #include "runtime/time.hpp"

@@ -1,4 +1,4 @@
-// What a look has found.
+// An Outlook is the answer to a look.
 #pragma once
 
 #include <optional>

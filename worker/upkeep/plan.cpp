@@ -25,7 +25,7 @@ UpkeepPlan::Action UpkeepPlan::next(TimePoint now) {
   for (int turns = 0; turns < turns_of_two_rounds; ++turns) {
     if (auto action = take_turn(now)) return *action;
   }
-  require_invariant(false, "a round of upkeep that does not end in a wait has work");
+  require_invariant(false, "two rounds of upkeep give an action");
   return {.step = Step::end};
 }
 
@@ -102,7 +102,8 @@ void UpkeepPlan::on_ticks_refused(TimePoint now) noexcept {
 }
 
 bool UpkeepPlan::on_looked(const Outlook& found, const Lease& own, TimePoint now) {
-  require_invariant(state_ == State::look || state_ == State::look_again, "upkeep was answered a look that it asked");
+  require_invariant(state_ == State::look || state_ == State::look_again,
+                    "an answer to a look comes only while upkeep has asked for a look");
   ticks_.on_due(found.tick_due_in, found.comes_first, now);
   if (state_ == State::look_again) {
     end_look(found, now);

@@ -1,5 +1,5 @@
-// Decides upkeep's next action: the work that one worker does for all. Pure: events in, one action out, `now` a
-// parameter.
+// The plan decides upkeep's next action. Upkeep is the work that one worker does for all. Pure: events in, one action
+// out, `now` a parameter.
 //
 // Upkeep works in rounds. In a round each kind of work has one turn, in this order: due ticks; a due look, and the
 // rescue that the look asks for; one batch of expired tasks; the comparison of declarations, once no task is left to be

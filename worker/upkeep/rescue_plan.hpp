@@ -1,4 +1,4 @@
-// Whether upkeep rescues tasks after a look, and whether upkeep ends lapsed leases before that. Pure.
+// The plan decides whether upkeep rescues tasks after a look, and whether upkeep ends lapsed leases before. Pure.
 #pragma once
 
 #include <iosfwd>
@@ -11,9 +11,9 @@
 namespace dogged::runtime {
 
 /// If the worker's own lease was not renewed steadily, the server or this machine stood still, and the other workers
-/// may have fared alike. Then the others get a heartbeat's time, and until the worker's own lease was renewed once
-/// more, to renew their leases. The others get this time once for each time that leases are found lapsed, because the
-/// gap may come again and again.
+/// may have fared alike. Then the others get time to renew their leases: at least a heartbeat, and until the worker's
+/// own lease was renewed once more. The others get this time once each time that a look finds lapsed leases. Otherwise
+/// repeated gaps would put off every rescue.
 class RescuePlan {
  public:
   enum class State {

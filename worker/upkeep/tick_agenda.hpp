@@ -1,4 +1,4 @@
-// Decides when this worker asks the database for ticks of schedules that are due. Pure.
+// The agenda decides when this worker asks the database for due ticks of schedules. Pure.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
--- Lists up to @most schedules (null: all) behind @after in the order of their names, or schedule @name, of @states (their first
--- words) and with tasks like @tasks, with their settings, their next time and their last tick. next_text is the next time
--- on the clock of the schedule's time zone; null: the server does not know the zone any more. passed_over_text: as next_text, the
+-- Lists schedules with their settings, their next time and their last tick, in the order of their names. @name: this schedule
+-- alone. @most: at most so many; null: all. @after: names behind this one. @states: the first words of their states. @tasks:
+-- patterns of their tasks. next_text is the next time on the clock of the schedule's time zone; null: the server does not know the zone any more. passed_over_text: as next_text, the
 -- first time at which the schedule does not fire since the server's clock was ahead. Args are redacted as their task declares.
 -- gives: now_us bigint, name text, task text, spec text, time_zone text, args text, args_version int, queue text?, priority int
 -- gives: jitter_ms bigint, overlap text, catch_up_ms bigint?, catch_up_limit int?, state text, is_declared boolean

@@ -1,7 +1,8 @@
 -- How long new attempts (as in exporter_attempts.sql) waited from their due time to their start, by queue and bucket of
--- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses about @most, and at least one of
--- each queue, because the due time is not in the row. Those of a queue stand for all of its attempts: a queue's attempts are
--- exact, but for the share that does not count.
+-- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses between half of
+-- @most and @most, and at least one of each queue. A sample suffices, because the due time of each attempt needs a look-up. The
+-- chosen attempts of a queue stand for all of its attempts. Their number is exact, except for the estimated share that does not
+-- count.
 --
 -- task_timeline tells the same of any attempt. Here each look-up names the days that it may read. So an attempt does not
 -- count if its retry was scheduled more than a day before, or if its task was replayed or rescheduled.

@@ -241,7 +241,7 @@ TEST_CASE("a mistake in a spec is refused with its field, its value and its rang
   }
 }
 
-TEST_CASE("what other implementations of cron have, and this one does not, is refused with what to write") {
+TEST_CASE("forms of other crons that dogged lacks are refused, and the hint says how to write the spec") {
   TestDatabase database;
   const auto [spec, remedy] = GENERATE(table<std::string, std::string>({{"0 0 L-3 * *", "L is the last day"},
                                                                         {"0 0 15W * *", "L is the last day"},
@@ -280,7 +280,7 @@ TEST_CASE("only names of the IANA time zone database are time zones, and a missp
 }
 
 // Debian 13 has names without a slash in a package of their own.
-TEST_CASE("a name of a time zone without a slash is one where the server has it, in its spelling") {
+TEST_CASE("a time zone without a slash is accepted if the server has the name in this spelling") {
   TestDatabase database;
   const std::string zone =
       GENERATE("Japan", "GB", "Poland", "Cuba", "Universal", "EST5EDT", "W-SU", "Etc/UTC", "America/Port-au-Prince");

@@ -318,7 +318,7 @@ TEST_CASE("no tick is made again, whatever is set, paused, renamed or pruned, an
   CHECK(database.count_tasks() + fired == fired);
 }
 
-TEST_CASE("a schedule that a clock that was ahead has put off starts again at now, and nothing fires a second time") {
+TEST_CASE("resume from now starts a schedule that a clock ahead had put off, and no tick fires twice") {
   TestDatabase database;
   add_schedule(database);
   const auto resume = [&] {
@@ -726,7 +726,8 @@ TEST_CASE("an unknown time zone skips a tick with that reason, and holds up no o
   CHECK(fire(database) == 0);
 }
 
-TEST_CASE("what needs the time zone of a schedule names the schedule and the zone if the server does not know it") {
+TEST_CASE(
+    "functions that need a schedule's time zone name the schedule and the zone if the server does not know the zone") {
   TestDatabase database;
   add_schedule(database);
   database.run("update dogged.schedules set time_zone = 'Mars/Olympus'");

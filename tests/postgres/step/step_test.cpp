@@ -149,7 +149,7 @@ TEST_CASE("a step whose answer was lost is on record once, and does not run agai
   CHECK(steps_of(database, id) == "sum 1 true");
 }
 
-TEST_CASE("a step whose record was lost takes no other attempt's record, which arrived late, for its own") {
+TEST_CASE("after a lost answer a step does not accept a late record of another attempt as its own") {
   TestDatabase database;
   database.script(
       "create function hold() returns trigger language plpgsql as $$ begin if new.attempt = 2 then perform "

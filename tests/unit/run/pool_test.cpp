@@ -180,8 +180,7 @@ TEST_CASE("a handler that was given up ends without a report, and its place is f
   CHECK(threads.pool.demand() == 0);
 }
 
-TEST_CASE(
-    "an attempt whose thread is broken is waited for by nobody, is still held, and is neither stopped nor given up") {
+TEST_CASE("an attempt whose thread broke stays held, is neither stopped nor given up, and nothing waits for it") {
   const auto breaks = [](const std::function<void(Threads&)>& first) {
     Threads threads{2};
     threads.pool.submit({task(1, timeout), task(2)});
