@@ -6,6 +6,8 @@
 #include <dogged/classification.hpp>
 #include <dogged/error.hpp>
 
+#include "db/errors.hpp"
+
 namespace dogged {
 
 bool is_passing(const std::exception& error) {
@@ -13,6 +15,9 @@ bool is_passing(const std::exception& error) {
   const auto* from_server = dynamic_cast<const DatabaseError*>(&error);
   if (from_server == nullptr) return false;
   constexpr std::string_view query_canceled = "57014";  // mostly statement_timeout; a cancelled call is no mistake
+  // Its class is that of passing troubles. A caller waits for room as EnqueueOptions::wait_for_room says, and not
+  // longer.
+  if (from_server->sqlstate() == db::queue_full) return false;
   return from_server->sqlstate() == query_canceled || is_retryable(classify_sqlstate(from_server->sqlstate()).category);
 }
 
