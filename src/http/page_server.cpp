@@ -111,7 +111,8 @@ class BoundedServer final : public httplib::Server {
     for (std::size_t left = requests_of_a_connection; is_answered && !is_closed && left > 0; --left) {
       if (svr_sock_ == INVALID_SOCKET || !connection.request_begins()) break;
       is_answered = answer(*this, connection, left == 1, is_closed);
-      if (!is_next_worth_a_thread(connection)) break;
+      const bool is_last = !is_answered || is_closed || left == 1;
+      if (is_last || !is_next_worth_a_thread(connection)) break;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);

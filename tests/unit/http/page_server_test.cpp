@@ -125,6 +125,13 @@ TEST_CASE("connections that are kept open give their threads to one that asks") 
   CHECK(small_page_of(pages.server) == "small");
 }
 
+TEST_CASE("a connection whose request asks for its end is closed behind the answer") {
+  const ServerOfPages pages{{.without_progress = 10min, .request = 10min}};
+  const UnreadScrape scrape{pages.server.address().port, ""};
+  REQUIRE(scrape.send("GET /small HTTP/1.1\r\nHost: scraper\r\nConnection: close\r\n\r\n"));
+  CHECK(scrape.is_closed());
+}
+
 TEST_CASE("a request for many ranges of a page gets the page, once") {
   const ServerOfPages pages;
   httplib::Client client{"127.0.0.1", pages.server.address().port};
