@@ -54,10 +54,12 @@ comment on function dogged.is_time_zone(text) is 'Internal: whether this is the 
 create or replace function dogged.require_time_zone(name text, time_zone text) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  ahead constant interval := (select a.utc_offset from pg_timezone_abbrevs a where a.abbrev = upper(require_time_zone.time_zone));
-  hours constant integer := extract(epoch from ahead) / 3600;
+  ahead interval;
+  hours integer;
 begin
   if dogged.is_time_zone(time_zone) then return; end if;
+  ahead := (select a.utc_offset from pg_timezone_abbrevs a where a.abbrev = upper(require_time_zone.time_zone));
+  hours := extract(epoch from ahead) / 3600;
   if ahead is not null then
     perform dogged.refuse_schedule(
       name, format('its time zone "%s" is an abbreviation, which has no changes of the clock', time_zone),
@@ -369,7 +371,9 @@ begin
   if dogged.time_in(now_at, schedule.time_zone) is null then return null; end if;
   if schedule.paused_at is not null then schedule.next_at := schedule.last_tick_at + interval '1 microsecond'; end if;
   tick := dogged.next_tick(schedule.compiled, schedule.time_zone, now_at);
-  while tick < schedule.next_at loop
+  -- Bounded, because a list asks for many schedules, and one may fire each second.
+  for i in 1 .. 10000 loop
+    exit when (tick < schedule.next_at) is not true;
     if not dogged.is_tick_decided(schedule.id, tick, schedule.overlap) then return tick; end if;
     tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
   end loop;
