@@ -39,7 +39,8 @@ void Comparison::enqueue_unique() {
   task.rule = {.while_ = key.while_,
                .conflict = static_cast<Conflict>(scheduler_.pick(0, conflict_texts.size() - 1)),
                .period = key.period};
-  if (scheduler_.chance(50)) task.rule.latest = until_latest;
+  const bool moves = task.rule.conflict == Conflict::reschedule || task.rule.conflict == Conflict::debounce;
+  if (moves && scheduler_.chance(50)) task.rule.latest = until_latest;
   if (scheduler_.chance(60)) task.expires_in = task.delay + until_holder_expires;
   task.args = ++last_value_;
   begin_transaction();
