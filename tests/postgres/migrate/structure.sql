@@ -1590,7 +1590,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.enqueue_unique(name text, args jsonb, unique_key text, unique_by text[], unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, OUT id bigint, OUT outcome text) IS 'Enqueues one task in the caller''s transaction, unless another task of that name holds its unique key. Returns the id of the new task with outcome enqueued; or the id of the holder, with existed or, if the call has changed it, updated. unique_key: up to 512 bytes. unique_by: JSON pointers to the args that the key covers; without a unique_key all args; ''{}'': the name alone. unique_while: how long a task holds the key: pending, live, kept. on_conflict: what happens to the holder. unique_period: the key is free after this time, whatever the state of the holder. latest: reschedule and debounce move the first run no further than this after the holder was enqueued. Error UN001: on_conflict is refuse, and a task holds the key. The other parameters are those of dogged.enqueue.';
+COMMENT ON FUNCTION dogged.enqueue_unique(name text, args jsonb, unique_key text, unique_by text[], unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, OUT id bigint, OUT outcome text) IS 'Enqueues one task in the caller''s transaction, unless another task of that name holds its unique key. Returns the id of the new task with outcome enqueued; or the id of the holder, with existed or, if the call has changed it, updated. unique_key: up to 512 bytes. unique_by: JSON pointers to the args that the key covers; without a unique_key all args; ''{}'': the name alone. unique_while: how long a task holds the key: pending, live, kept. on_conflict: what happens to the holder. unique_period: the key is free after this time, whatever the state of the holder. latest: reschedule, debounce and debounce_merge move the first run no further than this after the holder was enqueued; refused with another on_conflict. Error UN001: on_conflict is refuse, and a task holds the key. The other parameters are those of dogged.enqueue.';
 
 CREATE FUNCTION dogged.error_fingerprint(message text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1764,7 +1764,7 @@ CREATE FUNCTION dogged.first_to_fire(schedule dogged.schedules, now_at timestamp
     AS $$
 declare
   on_time constant timestamptz := now_at - interval '30 seconds' - schedule.jitter_ms * interval '1 millisecond';
-  -- A backfill may have fired ticks of a day that was dropped since. No row tells any more.
+  -- A backfill may have fired ticks of a day that retention has dropped since. No row records those ticks any more.
   on_record constant timestamptz := (select s.ticks_since::timestamp at time zone 'UTC' from dogged.settings s);
   -- The window leaves out no tick that is not missed yet, however short it is and however long the jitter. Null: no limit.
   oldest constant timestamptz := greatest(schedule.next_at, on_record, case when schedule.catch_up_ms is not null then
@@ -3376,14 +3376,16 @@ begin
   if dogged.time_in(now_at, schedule.time_zone) is null then return null; end if;
   if schedule.paused_at is not null then schedule.next_at := schedule.last_tick_at + interval '1 microsecond'; end if;
   tick := dogged.next_tick(schedule.compiled, schedule.time_zone, now_at);
-  while tick < schedule.next_at loop
+  -- Bounded, because a list asks for many schedules, and one may fire each second.
+  for i in 1 .. 10000 loop
+    exit when (tick < schedule.next_at) is not true;
     if not dogged.is_tick_decided(schedule.id, tick, schedule.overlap) then return tick; end if;
     tick := dogged.next_tick(schedule.compiled, schedule.time_zone, tick);
   end loop;
   return null;
 end $$;
 
-COMMENT ON FUNCTION dogged.passed_over_tick(schedule_id bigint) IS 'The first time to come at which a schedule does not fire although its spec has this time, because the server''s clock was ahead when its next time was set; null: there is none. dogged.resume_schedule(name, from_now => true) is the remedy.';
+COMMENT ON FUNCTION dogged.passed_over_tick(schedule_id bigint) IS 'The first time of the spec, from now on, at which the schedule does not fire, because the server''s clock was ahead. Null: there is none. dogged.resume_schedule(name, from_now => true) is the remedy.';
 
 CREATE FUNCTION dogged.pause_queue(name text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4691,10 +4693,12 @@ CREATE FUNCTION dogged.require_time_zone(name text, time_zone text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  ahead constant interval := (select a.utc_offset from pg_timezone_abbrevs a where a.abbrev = upper(require_time_zone.time_zone));
-  hours constant integer := extract(epoch from ahead) / 3600;
+  ahead interval;
+  hours integer;
 begin
   if dogged.is_time_zone(time_zone) then return; end if;
+  ahead := (select a.utc_offset from pg_timezone_abbrevs a where a.abbrev = upper(require_time_zone.time_zone));
+  hours := extract(epoch from ahead) / 3600;
   if ahead is not null then
     perform dogged.refuse_schedule(
       name, format('its time zone "%s" is an abbreviation, which has no changes of the clock', time_zone),
@@ -4861,7 +4865,7 @@ begin
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.resume_schedule(name text, from_now boolean) IS 'Ends the pause of a schedule: it fires at its next time. from_now: also where the server''s clock was ahead, and the next time lies too far in the future (dogged.passed_over_tick); a tick that has fired does not fire again. Returns false if the schedule was not paused, and passes over no time.';
+COMMENT ON FUNCTION dogged.resume_schedule(name text, from_now boolean) IS 'Ends the pause of a schedule: the schedule fires at its next time. from_now: the schedule starts at now, also if the server''s clock was ahead and the next time lies too far in the future (dogged.passed_over_tick). A tick that has fired does not fire again. Returns false if the schedule was not paused, unless from_now is given and the schedule passes over a time.';
 
 CREATE FUNCTION dogged.revoke_rights(prefix text) RETURNS void
     LANGUAGE plpgsql
@@ -4937,7 +4941,7 @@ begin
   if outcome <> 'unchanged' then
     perform dogged.record_audit('schedule', null, jsonb_build_object('schedule', name, 'outcome', outcome, 'settings', settings));
     if not exists (select from dogged.task_definitions d where d.name = schedule.task) then
-      raise notice 'no worker has declared the task "%": what the schedule "%" enqueues waits for one', task, name;
+      raise notice 'no worker has declared the task "%": the tasks of the schedule "%" wait for a worker that does', task, name;
     end if;
   end if;
   return outcome;
