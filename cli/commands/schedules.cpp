@@ -476,7 +476,7 @@ CLI::Validator is_catch_up() {
                           if (text == "all" || text == "none") return std::string{};
                           try {
                             if (duration_from_text(text) <= longest_catch_up) return std::string{};
-                          } catch (const Error&) {  // the message below says what is one
+                          } catch (const Error&) {  // the message below names the accepted values
                           }
                           return in_quotes(text) +
                                  " is not a duration up to 366d; write one such as 6h or 7d, all or none";
@@ -538,7 +538,7 @@ void add_list_schedules(CLI::App& schedules, Invocation& invocation) {
       ->check(is_one_of({"active", "paused", "ended", "orphaned", "unknown"}, "a state"));
   add_several("--task", filter->tasks, "That enqueue this task; * stands for any text, ? for a character", "TASK");
   command->add_option("--limit", filter->limit, "How many; all unless said")->type_name("N")->check(is_limit());
-  command->add_option("--after", filter->after, "Those whose names come later: the next page")
+  command->add_option("--after", filter->after, "Schedules with names behind this one: the next page")
       ->type_name("NAME")
       ->check(is_not_empty());
 }
