@@ -1,5 +1,5 @@
 -- How long new attempts (as in exporter_attempts.sql) waited from their due time to their start, by queue and bucket of
--- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses between half of
+-- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses between about half of
 -- @most and @most, and at least one of each queue. A sample suffices, because the due time of each attempt needs a look-up. The
 -- chosen attempts of a queue stand for all of its attempts. Their number is exact, except for the estimated share that does not
 -- count.
@@ -7,18 +7,29 @@
 -- task_timeline tells the same of any attempt. Here each look-up names the days that it may read. So an attempt does not
 -- count if its retry was scheduled more than a day before, or if its task was replayed or rescheduled.
 -- gives: queue text, bucket int, attempts bigint, waited_us bigint
-with new as materialized (
-  select a.task_id, a.attempt, a.queue, a.claimed_at, a.started_at,
-         hashint8extended(a.task_id, a.attempt) & 1073741823 as draw
+with transactions as materialized (
+  select a.xmin as id, a.queue, count(*) as attempts, min(a.finished_at) as first_at
     from dogged.task_attempts a
    where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
-     and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
+   group by a.xmin, a.queue
+  having age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
      and not pg_visible_in_snapshot(
            (select pg_snapshot_xmin(@since)::text::bigint
                    + ((a.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)
 ), queues as materialized (
-  select queue, count(*) as attempts, min(draw) as least, (sum(count(*)) over () - 1)::bigint / @most::bigint + 1 as n
-    from new group by queue
+  select queue, sum(attempts)::bigint as attempts from transactions group by queue
+), new as not materialized (
+  select a.task_id, a.attempt, a.queue, a.claimed_at, a.started_at, a.finished_at,
+         hashint8extended(a.task_id, a.attempt) & 1073741823 as draw
+    from dogged.task_attempts a
+   where a.finished_at >= to_timestamp(@after_us / 1000000.0) and a.finished_at >= (select min(first_at) from transactions)
+     and a.xmin in (select id from transactions)
+), chosen as materialized (
+  select * from new where draw % (select (sum(attempts)::bigint - 1) / @most::bigint + 1 from queues) = 0
+), one_each as materialized (
+  select distinct on (queue) * from new
+   where queue in (select queue from queues except select queue from chosen)
+   order by queue, draw
 ), dated as materialized (
   select new.queue, queues.attempts, new.started_at,
          not exists (select from dogged.audit c where c.task_id = new.task_id and c.action in ('replay', 'reschedule')) as counts,
@@ -32,8 +43,7 @@ with new as materialized (
                      where p.task_id = new.task_id and p.attempt = new.attempt - 1 and p.finished_at <= new.claimed_at
                        and p.finished_at >= to_timestamp(@after_us / 1000000.0) - interval '1 day'
                      limit 1) end as due_at
-    from new join queues using (queue)
-   where new.draw % queues.n = 0 or new.draw = queues.least
+    from (select * from chosen union all select * from one_each) as new join queues using (queue)
 ), waits as (
   select d.queue, d.attempts, count(*) over (partition by d.queue) as sampled, d.counts and d.due_at is not null as counts,
          (greatest(extract(epoch from d.started_at - d.due_at), 0) * 1000000)::bigint as us
