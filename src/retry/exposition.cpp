@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::string_view total_suffix = "_total";
 
+/// OpenMetrics wants 1.0 for the bound 1. Prometheus 2 takes 1 and 1.0 for two series, so both formats have 1.0.
+std::string text_of_bound(double bound) {
+  std::string text = number_to_text(bound);
+  if (text.find_first_not_of("0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
 }  // namespace
 
 MetricsFormat metrics_format_for(std::string_view accept) {
@@ -52,7 +59,7 @@ void MetricsWriter::histogram(std::initializer_list<Label> labels, std::span<con
   for (std::size_t i = 0; i < counts.size(); ++i) {
     count += counts[i];
     add({name_, "_bucket"});
-    add_labels(labels, i < bounds.size() ? number_to_text(bounds[i]) : "+Inf");
+    add_labels(labels, i < bounds.size() ? text_of_bound(bounds[i]) : "+Inf");
     add({" ", std::to_string(count)});
     if (shows_exemplars && exemplars[i]) add_exemplar(*exemplars[i]);
     text_ += '\n';

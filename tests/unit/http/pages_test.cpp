@@ -151,8 +151,8 @@ TEST_CASE("the metrics are what Prometheus reads, with the worker's gauges and t
   }
   CHECK(buckets.at("0.01") == 0);
   CHECK(buckets.at("0.05") == 1);
-  CHECK(buckets.at("5") == 2);
-  CHECK(buckets.at("3600") == 2);
+  CHECK(buckets.at("5.0") == 2);
+  CHECK(buckets.at("3600.0") == 2);
   CHECK(buckets.at("+Inf") == 3);
 }
 
