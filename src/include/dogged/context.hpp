@@ -215,8 +215,9 @@ class Context {
   void begin_step(std::string_view name, detail::StepNames::Kind kind = detail::StepNames::Kind::step);
   template <class Work, class Record>
   std::invoke_result_t<Work&> run_step(std::string_view name, Work& work, Record record);
-  template <class Result>
-  [[nodiscard]] static Result result_of_step(std::string_view name, const std::string& json);
+  template <class Value>
+  [[nodiscard]] static Value value_on_record(const std::string& json, std::string_view what, std::string_view name,
+                                             std::string_view remedy);
   template <class Result>
   [[nodiscard]] static std::string json_of_step(std::string_view name, const Result& result);
 

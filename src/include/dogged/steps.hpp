@@ -19,15 +19,16 @@
 
 namespace dogged {
 
-template <class Result>
-Result Context::result_of_step(std::string_view name, const std::string& json) {
+/// `what` is named if its JSON does not fit; `remedy` says what helps then.
+template <class Value>
+Value Context::value_on_record(const std::string& json, std::string_view what, std::string_view name,
+                               std::string_view remedy) {
   try {
-    return nlohmann::json::parse(json).get<Result>();
+    return nlohmann::json::parse(json).get<Value>();
   } catch (const nlohmann::json::exception& error) {
-    throw TaskError{codes::invalid_step,
-                    "the recorded result of the step \"" + std::string{name} +
-                        "\" is of another type: " + detail::describe_json_error(error.id, error.what()).reason +
-                        "; give the step another name to run it again"};
+    throw TaskError{codes::invalid_step, std::string{what} + " \"" + std::string{name} + "\" is of another type: " +
+                                             detail::describe_json_error(error.id, error.what()).reason + "; " +
+                                             std::string{remedy}};
   }
 }
 
@@ -61,7 +62,10 @@ std::invoke_result_t<Work&> Context::run_step(std::string_view name, Work& work,
       static_assert(detail::ToJson<Result> && detail::FromJson<Result>,
                     "dogged: what a step gives must be void or convert to and from nlohmann::json, for example with "
                     "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
-      if (recorded) return result_of_step<Result>(name, *recorded);
+      if (recorded) {
+        return value_on_record<Result>(*recorded, "the recorded result of the step", name,
+                                       "give the step another name to run it again");
+      }
       Result result = work();
       record(json_of_step(name, result), began_at);
       return result;
@@ -114,7 +118,10 @@ std::optional<Payload> Context::wait_event(std::string_view name, milliseconds t
   detail::require_valid_wait(name, timeout);
   const std::optional<std::string> payload = wait_durably(name, detail::WaitFor::event, timeout);
   if (!payload) return std::nullopt;
-  return result_of_step<Payload>(name, *payload);
+  return value_on_record<Payload>(
+      *payload, "the payload of the event", name,
+      "emit a payload that fits, and replay the task with its steps run again; a handler that "
+      "waits for a nlohmann::json can judge a payload itself");
 }
 
 /// Thrown by Checkpoint::advance when the handler is asked to stop, after the place was saved. Let it leave the
@@ -165,7 +172,8 @@ class Checkpoint {
       : context_(context), name_(name), value_(std::move(first)), due_(context.now() + interval) {
     context.begin_step(name);
     if (const std::optional<std::string> last = context.last_checkpoint(name)) {
-      value_ = Context::result_of_step<Value>(name, *last);
+      value_ = Context::value_on_record<Value>(*last, "the saved value of the checkpoint", name,
+                                               "give the checkpoint another name to begin the loop anew");
     }
   }
 

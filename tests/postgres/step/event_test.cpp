@@ -162,6 +162,26 @@ TEST_CASE("an event resumes each task that waits for it, once, with its payload"
   CHECK(client.emit("payment:42") == 0);
 }
 
+TEST_CASE("an event whose payload is of another type fails the attempt, and says that the payload is at fault") {
+  TestDatabase database;
+  Client client = database.client();
+  const auto handler = registered(work, [](Context& context, const nlohmann::json&) {
+    (void)context.wait_event<std::vector<int>>("payment:42", 1h);
+  });
+  const TaskId id = client.enqueue(work, no_args);
+  RunningWorker worker{database, {handler}, no_polling()};
+  REQUIRE(eventually([&] { return is_suspended(database, id); }));
+  CHECK(client.emit("payment:42", {{"amount", 1200}}) == 1);
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  const std::string message = database.value("select error_message as value from dogged.tasks");
+  CHECK(contains(message, "the payload of the event \"payment:42\" is of another type: "));
+  CHECK(contains(message, "emit a payload that fits, and replay the task with its steps run again"));
+  // The right event, and then the replay.
+  CHECK(client.emit("payment:42", {1, 2}) == 0);
+  client.replay(id, ReplaySteps::again);
+  CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
+}
+
 TEST_CASE("what is left of ended tasks is forgotten without waiting for a transaction that has locked a part of it") {
   TestDatabase database;
   database.script(
