@@ -22,6 +22,8 @@ using runtime::Lease;
 using runtime::Pool;
 using runtime::ReportBatch;
 using runtime::Shutdown;
+using runtime::SortedOut;
+using runtime::SortingOut;
 using runtime::UpkeepPlan;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
@@ -204,23 +206,27 @@ std::vector<runtime::Attempt> Worker::held() const {
   return attempts;
 }
 
+/// The answer itself goes on with the claimer's next step.
 template <class Statement>
-void Worker::ask_claimer(Statement statement) {
+void Worker::ask_claimer_first(Statement statement) {
   if (!claimer_has_connection_) {
     claimer_failed();
     return claimer_continue();
   }
-  ask(
-      [this, statement = std::move(statement)]() mutable {
-        return [this, answer = statement()] {
-          answer();
-          claimer_continue();
-        };
-      },
-      [this] {
-        if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
-        later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
-      });
+  ask(std::move(statement), [this] {
+    if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
+    later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
+  });
+}
+
+template <class Statement>
+void Worker::ask_claimer(Statement statement) {
+  ask_claimer_first([this, statement = std::move(statement)]() mutable {
+    return [this, answer = statement()] {
+      answer();
+      claimer_continue();
+    };
+  });
 }
 
 /// The claimer's connection breaks after it has sent a statement.
@@ -266,7 +272,7 @@ void Worker::carry_out(ClaimPlan::Action action) {
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
-      return end_expired();
+      return end_expired(attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); })));
     case Step::refresh_circuits:
       return claimer_continue();
     case Step::look_for_missed:
@@ -399,35 +405,45 @@ void Worker::tell_queues_changed() {
   });
 }
 
+/// As Claimer::claim and HandingOut: tasks that have expired when the answer arrives are ended at once.
 void Worker::claim(std::vector<runtime::QueueClaim> claims) {
-  ask_claimer([this, lease = lease_id(), claims = std::move(claims), asked_at = now(),
-               session = plan_->certainty().session()]() mutable {
+  ask_claimer_first([this, lease = lease_id(), claims = std::move(claims), asked_at = now(),
+                     session = plan_->certainty().session()]() mutable {
     auto claimed = world_.database.claim(lease, claims, session);
     return [this, claims = std::move(claims), asked_at, claimed = std::move(claimed)] {
+      std::vector<runtime::Attempt> expired;
       for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
         std::vector<runtime::Place> places;
-        std::vector<ClaimedTask> tasks;
-        for (const auto& one : claimed[i]) {
-          places.push_back(one.place);
-          ClaimedTask& task = tasks.emplace_back();
-          task.id = one.id;
-          task.attempt = one.attempt;
-          task.retry_count = one.retry_count;
-          task.losses = one.losses;
-          task.snoozes = one.snoozes;
-          task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
-          task.claimed_at = now();
-          if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
-            task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
-          }
-        }
-        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(tasks));
+        for (const Database::Claimed& one : claimed[i]) places.push_back(one.place);
+        SortedOut sorted = SortingOut{taken(claimed[i], asked_at), now()}.finish(nullptr, {});
+        for (const ClaimedTask& task : sorted.expired) expired.push_back({task.id, task.attempt});
+        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(sorted.begin));
         plan_->on_claimed(claims[i], places, now());
       }
       begin_tasks();
+      end_expired(expired);
     };
   });
+}
+
+/// As HandingOut::take.
+std::vector<ClaimedTask> Worker::taken(const std::vector<Database::Claimed>& claimed, TimePoint asked_at) const {
+  std::vector<ClaimedTask> tasks;
+  for (const Database::Claimed& one : claimed) {
+    ClaimedTask& task = tasks.emplace_back();
+    task.id = one.id;
+    task.attempt = one.attempt;
+    task.retry_count = one.retry_count;
+    task.losses = one.losses;
+    task.snoozes = one.snoozes;
+    task.definition = &definitions().at(static_cast<std::size_t>(one.kind));
+    task.claimed_at = now();
+    if (one.expires_in && world_.mutant != Mutant::begins_after_its_expiry) {
+      task.expires_at = asked_at + std::max(*one.expires_in, milliseconds{0});
+    }
+  }
+  return tasks;
 }
 
 void Worker::settle(const runtime::Settling::Question& question) {
@@ -505,9 +521,7 @@ void Worker::give_back(const std::vector<ClaimedTask>& tasks) {
 }
 
 /// As GivingBack::expire: what has not expired by the database's clock is given back.
-void Worker::end_expired() {
-  const std::vector<runtime::Attempt> expired =
-      attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); }));
+void Worker::end_expired(const std::vector<runtime::Attempt>& expired) {
   if (expired.empty()) return claimer_continue();
   ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()] {
     const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);

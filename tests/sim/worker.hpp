@@ -1,7 +1,7 @@
-// A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan and
-// LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and
-// Shutdown. The network between them loses requests and answers, and delivers statements late. Handlers take virtual
-// time.
+// A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
+// SortingOut and LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, UpkeepPlan,
+// Incarnation and Shutdown. The network between them loses requests and answers, and delivers statements late. Handlers
+// take virtual time.
 #pragma once
 
 #include <compare>
@@ -19,6 +19,7 @@
 #include "callback.hpp"
 #include "claim/last_release.hpp"
 #include "claim/plan.hpp"
+#include "claim/sorting_out.hpp"
 #include "database.hpp"
 #include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
@@ -193,17 +194,21 @@ class Worker {
     later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
   }
   template <class Statement>
+  void ask_claimer_first(Statement statement);
+  template <class Statement>
   void ask_claimer(Statement statement);
   void claimer_failed();
   void arrives_late(Callback statement);
   void carry_out(runtime::ClaimPlan::Action action);
   void hear(const runtime::ClaimPlan::Action& action);
   void claim(std::vector<runtime::QueueClaim> claims);
+  [[nodiscard]] std::vector<runtime::ClaimedTask> taken(const std::vector<Database::Claimed>& claimed,
+                                                        TimePoint asked_at) const;
   void settle(const runtime::Settling::Question& question);
   void follow_queues();
   void give_back_stale();
   void give_back(const std::vector<runtime::ClaimedTask>& tasks);
-  void end_expired();
+  void end_expired(const std::vector<runtime::Attempt>& expired);
   [[nodiscard]] std::vector<TaskId> release(std::int64_t lease, const std::vector<runtime::Attempt>& attempts,
                                             std::int64_t session) const;
   [[nodiscard]] std::vector<runtime::Attempt> held() const;

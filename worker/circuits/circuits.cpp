@@ -90,12 +90,12 @@ CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string
   return ledger_.admit_while_locked(name);
 }
 
-std::vector<Circuits::Deferred> Circuits::take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
+std::vector<Deferral> Circuits::take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
   std::map<std::string_view, std::size_t> counts;
   for (const ClaimedTask& task : tasks) {
     if (!task.definition->circuit.empty()) ++counts[task.definition->circuit];
   }
-  std::vector<Deferred> deferred;
+  std::vector<Deferral> deferred;
   for (const auto& [name, count] : counts) {
     const CircuitLedger::Admission admission = admit(connection, name, count);
     std::size_t asked = 0;

@@ -19,6 +19,7 @@
 #include "circuits/ledger.hpp"
 #include "db/connection_fwd.hpp"
 #include "runtime/claimed_task.hpp"
+#include "runtime/deferral.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
@@ -38,14 +39,8 @@ class Circuits {
   /// Forgets all circuits, because the next connection may be to another server.
   void forget();
 
-  /// A task that may not begin, and how long it waits.
-  struct Deferred {
-    ClaimedTask task;
-    milliseconds wait;
-  };
-
   /// Takes out of `tasks` those whose circuit is open, and gives how long each is to be deferred.
-  [[nodiscard]] std::vector<Deferred> take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] std::vector<Deferral> take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks);
 
   /// Whether the circuit was open when it was last read.
   [[nodiscard]] bool is_open(std::string_view name) const;

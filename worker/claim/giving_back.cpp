@@ -124,7 +124,7 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
   plan_.look_everywhere(SteadyClock::now());
 }
 
-void GivingBack::defer(std::vector<Circuits::Deferred> tasks) {
+void GivingBack::defer(std::vector<Deferral> tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
   sql::Defer statement{.worker_id = lease_.id(),
                        .claim_session = plan_.certainty().session(),

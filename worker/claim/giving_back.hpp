@@ -13,6 +13,7 @@
 #include "claim/plan.hpp"
 #include "lease/lease.hpp"
 #include "runtime/claimed_task.hpp"
+#include "runtime/deferral.hpp"
 #include "runtime/session.hpp"
 #include "runtime/tally.hpp"
 
@@ -41,7 +42,7 @@ class GivingBack {
   void expire(const std::vector<ClaimedTask>& tasks);
 
   /// Defers tasks, each until its time.
-  void defer(std::vector<Circuits::Deferred> tasks);
+  void defer(std::vector<Deferral> tasks);
 
  private:
   template <class Released>

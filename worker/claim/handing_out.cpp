@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include <dogged/retry_metrics.hpp>
@@ -87,59 +84,36 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row*> rows, TimePoi
   return claimed;
 }
 
+/// What begins is handed over first: the statements for the other tasks may take long, or fail.
 void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at) {
-  std::vector<ClaimedTask> tasks = std::move(claimed.tasks);
-  const auto first_expired = std::stable_partition(
-      tasks.begin(), tasks.end(), [&](const ClaimedTask& task) { return task.expires_at > claimed_at; });
-  giving_back_.expire({std::make_move_iterator(first_expired), std::make_move_iterator(tasks.end())});
-  tasks.erase(first_expired, tasks.end());
-  std::set<std::string_view> open_circuits;
-  if (circuits_.any()) open_circuits = defer_open(tasks);
-  if (outlet.retries) {
-    defer_retries(outlet, tasks);  // after the circuits: a task that may not begin spends nothing of the budget
-    for (std::size_t i = 0; i < tasks.size(); ++i) outlet.retries->note_execution(claimed_at);
+  SortingOut sorting{std::move(claimed.tasks), claimed_at};
+  if (circuits_.any()) {
+    sorting.on_deferred(circuits_.take_deferred(session_.connection(), sorting.for_circuits()));
   }
-  if (!tasks.empty()) outlet.executor->submit(std::move(tasks));
+  SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), random_draw);
+  for (const Deferral& deferral : sorted.over_budget) circuits_.note_not_begun(deferral.task);
+  if (!sorted.begin.empty()) outlet.executor->submit(std::move(sorted.begin));
+  giving_back_.expire(sorted.expired);
+  const std::set<std::string_view> circuits = sorted.circuits();
+  if (!sorted.by_circuit.empty()) giving_back_.defer(std::move(sorted.by_circuit));
+  if (!sorted.over_budget.empty()) defer_retries(outlet, std::move(sorted));
   const bool has_more = claimed.places.size() >= claim.how_many;
-  if (has_more && !open_circuits.empty()) defer_ready(claim.queue, open_circuits, claimed.places.front());
+  if (has_more && !circuits.empty()) defer_ready(claim.queue, circuits, claimed.places.front());
 }
 
-/// Takes out of `tasks` the retries that exceed the queue's budget, and defers them.
-void HandingOut::defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks) {
-  RetryThrottle& retries = *outlet.retries;
+/// Defers the retries that exceed the queue's budget.
+void HandingOut::defer_retries(const Outlet& outlet, SortedOut sorted) {
   const std::string& queue = outlet.executor->queue();
-  const bool held_back_before = retries.holds_back();
-  std::vector<Circuits::Deferred> over_budget;
-  std::vector<ClaimedTask> kept;
-  for (ClaimedTask& task : tasks) {
-    const auto wait = task.retry_count > 0 ? retries.ask(task.claimed_at, random_draw()) : std::nullopt;
-    if (wait) {
-      circuits_.note_not_begun(task);  // the circuit may have let the task through as a probe
-      over_budget.push_back({std::move(task), *wait});
-    } else {
-      kept.push_back(std::move(task));
-    }
-  }
-  tasks = std::move(kept);
-  if (over_budget.empty()) return;
-  if (!held_back_before) {
+  if (sorted.throttling_begins) {
+    const RetryBudgetSettings& budget = outlet.retries->settings();
     log_->log(event("retries_throttled"), spdlog::level::warn,
               "queue {}: more than {} % of what begins would be retries, and more than {} a second: further ones wait",
-              queue, 100 * retries.settings().share, retries.settings().min_retries_per_second);
+              queue, 100 * budget.share, budget.min_retries_per_second);
   }
-  const std::size_t throttled = over_budget.size();
-  giving_back_.defer(std::move(over_budget));
+  const std::size_t throttled = sorted.over_budget.size();
+  giving_back_.defer(std::move(sorted.over_budget));
   (void)circuits_.tell(session_.connection());
   for (std::size_t i = 0; i < throttled; ++i) retry_metrics().retry_throttled(queue);
-}
-
-/// Takes out of `tasks` those whose circuit is open, and defers them. Gives the circuits.
-std::set<std::string_view> HandingOut::defer_open(std::vector<ClaimedTask>& tasks) {
-  std::vector<Circuits::Deferred> of_open = circuits_.take_deferred(session_.connection(), tasks);
-  std::set<std::string_view> circuits;
-  for (const auto& [task, wait] : of_open) circuits.insert(task.definition->circuit);
-  if (!of_open.empty()) giving_back_.defer(std::move(of_open));
-  return circuits;
 }
 
 /// Where a queue has more tasks from a place on, the ready tasks of open circuits are deferred in place. Otherwise each

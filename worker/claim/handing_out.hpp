@@ -14,6 +14,7 @@
 #include "claim/giving_back.hpp"
 #include "claim/plan.hpp"
 #include "claim/retry_throttle.hpp"
+#include "claim/sorting_out.hpp"
 #include "run/executor.hpp"
 #include "runtime/session.hpp"
 #include "sql/claim.hpp"
@@ -45,8 +46,7 @@ class HandingOut {
 
   [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row*> rows, TimePoint asked_at, TimePoint claimed_at) const;
   void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
-  void defer_retries(Outlet& outlet, std::vector<ClaimedTask>& tasks);
-  [[nodiscard]] std::set<std::string_view> defer_open(std::vector<ClaimedTask>& tasks);
+  void defer_retries(const Outlet& outlet, SortedOut sorted);
   void defer_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
 
   Session& session_;
