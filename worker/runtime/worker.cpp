@@ -118,26 +118,37 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
                 .tracing = settings_.tracer ? trace_enqueues(settings_.tracer) : nullptr} {
   require_sound(settings_);
   if (settings_.queues.empty()) settings_.queues = queues_of(*definitions_, settings_.default_concurrency);
-  const auto database = session(Part::start);
   std::optional<std::int64_t> previous_lease = settings_.previous_lease;
   is_again_ = previous_lease.has_value();
-  while (true) {
+  (void)try_to_register(
+      is_again_ ? Registering::Occasion::restart : Registering::Occasion::start, Part::start,
+      [&](db::Connection& connection, Registering& registering) { begin(connection, previous_lease, registering); });
+}
+
+/// Tries as often as Registering says. False if the worker was told to stop before it could register.
+bool Worker::try_to_register(Registering::Occasion occasion, Part part,
+                             const std::function<void(db::Connection&, Registering&)>& one_try) {
+  const auto database = session(part);
+  Registering registering{occasion};
+  const auto step = [&] { return registering.next(SteadyClock::now(), stop_.is_readable()).step; };
+  while (step() != Registering::Step::registered) {
+    if (step() == Registering::Step::stop) return false;
     try {
-      begin(database->connection(), previous_lease);
+      one_try(database->connection(), registering);
       database->succeeded();
-      return;
     } catch (const DatabaseError& error) {
-      throw_if_defect(to_text(Part::start));
-      if (!is_again_) throw;
+      throw_if_defect(to_text(part));
+      registering.on_failure();
+      if (step() == Registering::Step::fail) throw;
       database->recover_from(error, {});
-      if (stop_.is_readable()) return;
     }
   }
+  return true;
 }
 
 /// Leaves the worker without a lease if it is told to stop before it can register. If this fails after it has
 /// registered, `previous_lease` is the lease that it has registered.
-void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease) {
+void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease, Registering& registering) {
   try {
     require_usable(connection);
     const auto limits = db::one(connection.run(sql::ReadSettings{}));
@@ -147,7 +158,8 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
     (void)connection.run(sql::MakePartitions{});
     if (!settings_.create_queues) require_known_queues(connection, settings_.queues, *definitions_);
 
-    const auto registered = register_worker(connection, row(), *definitions_, previous_lease, stop_, *log_);
+    const auto registered =
+        register_worker(connection, row(), *definitions_, previous_lease, registering, stop_, *log_);
     if (!registered) return;
     previous_lease = registered->worker_id;
     try {
@@ -157,14 +169,18 @@ void Worker::begin(db::Connection& connection, std::optional<std::int64_t>& prev
       withdraw(connection, registered->worker_id);
       throw;
     }
-    clock_offset_ = registered->clock;
-    lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
+    hold(*registered);
   } catch (const DatabaseError& error) {
     if (!migrate::is_missing_right(error)) throw;
     // complete_in is for workers alone, so a login that may call it has the worker role.
     const auto hint = migrate::hint_for_missing_role(connection, "complete_in");
     throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
   }
+}
+
+void Worker::hold(const Registration& registered) {
+  lease_ = std::make_shared<Lease>(registered.worker_id, settings_.lease, registered.asked_at);
+  clock_offset_ = registered.clock;
 }
 
 /// One transaction: if PostgreSQL refuses a schedule, the declarations of other workers stay in force.
@@ -349,45 +365,46 @@ ShutdownResult Worker::run(const std::function<void()>& on_ready) {
     defect_.rethrow();
     return result;
   }
-  Incarnation::End end = Incarnation::End::none;
-  for (bool is_first = true; end == Incarnation::End::none; is_first = false) {
-    try {
-      Services services{*this};
-      const Shown shown{*board_, lease_, services.executors};
-      log_->log(event("worker_ready"), spdlog::level::info, "worker {} ({}) ready: {}, queues {}", lease_->id(),
-                settings_.name, counted(definitions_->size(), "task"), queues_text());
-      if (is_first) on_ready();
-      const Incarnation incarnation = wait_for_end();
-      end = incarnation.end();
-      board_->note(WorkerStatus::State::stopping);
-      const milliseconds limit = shutdown_limit_;
-      const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
-      const milliseconds grace = incarnation.grace(std::min(settings_.grace, limit - stop_grace));
-      if (grace > milliseconds{0})
-        log_->log(event("worker_stopping"), spdlog::level::info, "stopping: what runs has {} to finish",
-                  duration_to_text(grace));
-      result = shut_down(services, Shutdown{grace, stop_grace});
-    } catch (...) {  // the services could not be started
-      note_if_defect("main thread");
-      sign_off();
-      defect_.rethrow();
-      throw;
-    }
-    log_->log(event("worker_stopped"), spdlog::level::info,
-              "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", lease_->id(),
-              result.given_back, result.interrupted, result.left_behind);
-    defect_.rethrow();
-    if (end == Incarnation::End::lease_lost) board_->note(WorkerStatus::State::beginning);
-    if (end == Incarnation::End::lease_lost && register_again()) end = Incarnation::End::none;
-  }
+  Incarnation::End end = serve(result, on_ready);
+  while (end == Incarnation::End::lease_lost && register_again()) end = serve(result, [] {});
   result.has_too_many = end == Incarnation::End::too_many_abandoned;
   result.abandoned_threads = abandoned_threads();
   return result;
 }
 
-/// Looks whenever a stop is requested, or something has happened to the lease, to the threads or to a service.
-Incarnation Worker::wait_for_end() {
+/// One incarnation: runs the services until they are to end, and shuts them down.
+Incarnation::End Worker::serve(ShutdownResult& result, const std::function<void()>& on_ready) {
   Incarnation incarnation;
+  try {
+    Services services{*this};
+    const Shown shown{*board_, lease_, services.executors};
+    log_->log(event("worker_ready"), spdlog::level::info, "worker {} ({}) ready: {}, queues {}", lease_->id(),
+              settings_.name, counted(definitions_->size(), "task"), queues_text());
+    on_ready();
+    wait_for_end(incarnation);
+    board_->note(WorkerStatus::State::stopping);
+    const milliseconds limit = shutdown_limit_;
+    const milliseconds stop_grace = std::min(settings_.stop_grace, limit);
+    const milliseconds grace = incarnation.grace(std::min(settings_.grace, limit - stop_grace));
+    if (grace > milliseconds{0})
+      log_->log(event("worker_stopping"), spdlog::level::info, "stopping: what runs has {} to finish",
+                duration_to_text(grace));
+    result = shut_down(services, Shutdown{grace, stop_grace});
+  } catch (...) {  // the services could not be started
+    note_if_defect("main thread");
+    sign_off();
+    defect_.rethrow();
+    throw;
+  }
+  log_->log(event("worker_stopped"), spdlog::level::info,
+            "worker {} stopped: {} given back, {} interrupted, {} left to be rescued", lease_->id(), result.given_back,
+            result.interrupted, result.left_behind);
+  defect_.rethrow();
+  return incarnation.end();
+}
+
+/// Looks whenever a stop is requested, or something has happened to the lease, to the threads or to a service.
+void Worker::wait_for_end(Incarnation& incarnation) {
   while (incarnation.state() != Incarnation::State::draining) {
     std::array<pollfd, 2> fds{{{stop_.fd(), POLLIN, 0}, {attention_.fd(), POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) <= 0) continue;  // a signal
@@ -402,7 +419,6 @@ Incarnation Worker::wait_for_end() {
               "this process carries {} whose handlers ignore their stop tokens, more than {}: it ends",
               counted(tally()->abandoned_threads.load(), "thread"), settings_.max_abandoned_threads);
   }
-  return incarnation;
 }
 
 /// A service has met a mistake of dogged and has ended, so the worker ends.
@@ -427,25 +443,19 @@ void Worker::throw_if_defect(std::string_view part) {
   defect_.rethrow();
 }
 
-/// Registers a new incarnation as soon as PostgreSQL answers. False if the worker was told to stop before.
+/// Registers a new incarnation. False if the worker was told to stop before.
 bool Worker::register_again() {
-  const auto database = session(Part::registration);
-  while (!stop_.is_readable()) {
-    try {
-      const auto registered = register_worker(database->connection(), row(), *definitions_, lease_->id(), stop_, *log_);
-      if (!registered) return false;
-      log_->log(event("lease_replaced"), spdlog::level::warn, "worker {} goes on as worker {}", lease_->id(),
-                registered->worker_id);
-      lease_ = std::make_shared<Lease>(registered->worker_id, settings_.lease, registered->asked_at);
-      clock_offset_ = registered->clock;
-      is_again_ = true;
-      return true;
-    } catch (const DatabaseError& error) {
-      throw_if_defect(to_text(Part::registration));
-      database->recover_from(error, {});
-    }
-  }
-  return false;
+  board_->note(WorkerStatus::State::beginning);
+  return try_to_register(
+      Registering::Occasion::lease_lost, Part::registration, [&](db::Connection& connection, Registering& registering) {
+        const auto registered =
+            register_worker(connection, row(), *definitions_, lease_->id(), registering, stop_, *log_);
+        if (!registered) return;
+        log_->log(event("lease_replaced"), spdlog::level::warn, "worker {} goes on as worker {}", lease_->id(),
+                  registered->worker_id);
+        hold(*registered);
+        is_again_ = true;
+      });
 }
 
 ShutdownResult Worker::shut_down(Services& services, Shutdown shutdown) {

@@ -35,6 +35,7 @@
 #include "runtime/first_defect.hpp"
 #include "runtime/incarnation.hpp"
 #include "runtime/part.hpp"
+#include "runtime/registering.hpp"
 #include "runtime/shutdown.hpp"
 #include "runtime/status.hpp"
 #include "runtime/tally.hpp"
@@ -109,10 +110,14 @@ class Worker {
   struct Services;
   [[nodiscard]] Patience patience(Part part) const;
   [[nodiscard]] std::shared_ptr<Session> session(Part part) const;
-  void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease);
+  [[nodiscard]] bool try_to_register(Registering::Occasion occasion, Part part,
+                                     const std::function<void(db::Connection&, Registering&)>& one_try);
+  void begin(db::Connection& connection, std::optional<std::int64_t>& previous_lease, Registering& registering);
+  void hold(const Registration& registered);
   void declare(db::Connection& connection, std::int64_t worker_id);
   [[nodiscard]] bool register_again();
-  [[nodiscard]] Incarnation wait_for_end();
+  Incarnation::End serve(ShutdownResult& result, const std::function<void()>& on_ready);
+  void wait_for_end(Incarnation& incarnation);
   void note_defect(std::string_view part, std::exception_ptr error);
   void note_if_defect(std::string_view part) noexcept;
   void throw_if_defect(std::string_view part);

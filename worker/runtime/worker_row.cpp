@@ -19,8 +19,6 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds between_tries{100};
-
 std::string host_name() {
   std::string name(256, '\0');
   if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
@@ -145,31 +143,59 @@ void publish_definitions(db::Connection& connection, const Definitions& definiti
   }
 }
 
+namespace {
+
+std::string holder_text(const sql::NameHolder::Row& holder) {
+  return "worker " + std::to_string(holder.id) + " (pid " + std::to_string(holder.pid) + " on " + holder.host + ")";
+}
+
+/// Gives the worker that has the name; nothing if it has just gone.
+std::optional<sql::NameHolder::Row> find_holder(db::Connection& connection, const WorkerRow& row,
+                                                Registering& registering, spdlog::logger& log) {
+  const auto holders = connection.run(sql::NameHolder{.name = row.name});
+  if (holders.empty()) {
+    (void)registering.on_holder(std::nullopt, SteadyClock::now());
+    return std::nullopt;
+  }
+  const sql::NameHolder::Row& holder = holders.front();
+  if (registering.on_holder(Registering::Holder{holder.id, holder.heartbeat_at_us}, SteadyClock::now())) {
+    log.log(event("name_in_use"), spdlog::level::warn,
+            "the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}", row.name,
+            holder_text(holder), duration_to_text(milliseconds{holder.lapses_in_ms}));
+  }
+  return holder;
+}
+
+}  // namespace
+
 std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
                                             const Definitions& definitions, std::optional<std::int64_t> previous,
-                                            const WakeFd& stop, spdlog::logger& log) {
-  std::optional<std::int64_t> last_seen_us;
+                                            Registering& registering, const WakeFd& stop, spdlog::logger& log) {
+  std::optional<Registration> registered;
+  std::optional<sql::NameHolder::Row> holder;
   while (true) {
-    connection.run(sql::EndLeaseOfName{.name = row.name});  // upkeep ends the leases of other names later
-    if (const auto registered = insert_row(connection, row, definitions, previous)) return registered;
-
-    const auto holder = connection.run(sql::NameHolder{.name = row.name});
-    if (holder.empty()) continue;  // the other worker has just gone
-    const sql::NameHolder::Row& other = holder.front();
-    const std::string who =
-        "worker " + std::to_string(other.id) + " (pid " + std::to_string(other.pid) + " on " + other.host + ")";
-    if (last_seen_us && *last_seen_us != other.heartbeat_at_us) {
-      throw InvalidInput(
-          "the name \"" + row.name + "\" is in use: " + who + " has just renewed its lease",
-          "give each worker a name of its own with --name, or none: then it is made of host and process id");
+    const Registering::Action action = registering.next(SteadyClock::now(), stop.is_readable());
+    switch (action.step) {
+      case Registering::Step::ask:
+        connection.run(sql::EndLeaseOfName{.name = row.name});  // upkeep ends the leases of other names later
+        registered = insert_row(connection, row, definitions, previous);
+        registered ? registering.on_registered() : registering.on_name_taken();
+        break;
+      case Registering::Step::find_holder:
+        holder = find_holder(connection, row, registering, log);
+        break;
+      case Registering::Step::wait:
+        (void)stop.wait_until(action.until);
+        break;
+      case Registering::Step::refuse:
+        throw InvalidInput(
+            "the name \"" + row.name + "\" is in use: " + holder_text(holder.value()) + " has just renewed its lease",
+            "give each worker a name of its own with --name, or none: then it is made of host and process id");
+      case Registering::Step::registered:
+      case Registering::Step::fail:
+      case Registering::Step::stop:
+        return registered;
     }
-    if (!last_seen_us) {
-      log.log(event("name_in_use"), spdlog::level::warn,
-              "the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}", row.name, who,
-              duration_to_text(milliseconds{other.lapses_in_ms}));
-      last_seen_us = other.heartbeat_at_us;
-    }
-    if (stop.wait_until(SteadyClock::now() + between_tries)) return std::nullopt;
   }
 }
 

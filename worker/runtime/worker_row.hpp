@@ -10,6 +10,7 @@
 
 #include "db/clock_offset.hpp"
 #include "db/connection_fwd.hpp"
+#include "runtime/registering.hpp"
 #include "runtime/time.hpp"
 #include "runtime/wake_fd.hpp"
 #include "tasks/definition_fwd.hpp"
@@ -43,12 +44,12 @@ struct Registration {
   db::ClockOffset clock = {};             ///< measured at the registration
 };
 
-/// Registers a new incarnation, and ends the lease `previous` of this process, if it had one. If another worker has the
-/// name, waits until that worker's lease has lapsed; gives nothing if `stop` becomes readable meanwhile. Throws
-/// InvalidInput if that worker renews its lease.
+/// Registers a new incarnation as `registering` says, and ends the lease `previous` of this process, if it had one.
+/// Gives nothing if `stop` becomes readable before. Throws InvalidInput if a worker that lives has the name.
 [[nodiscard]] std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
                                                           const Definitions& definitions,
-                                                          std::optional<std::int64_t> previous, const WakeFd& stop,
+                                                          std::optional<std::int64_t> previous,
+                                                          Registering& registering, const WakeFd& stop,
                                                           spdlog::logger& log);
 
 }  // namespace dogged::runtime

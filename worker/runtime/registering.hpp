@@ -1,0 +1,84 @@
+// Decides how a worker registers itself under its name. Pure: worker.cpp and worker_row.cpp carry the steps out.
+//
+//   ask --registered--> registered
+//   ask --another worker has the name--> find_holder --found--> wait --> ask
+//   find_holder --the holder has gone--> ask
+//   find_holder --the holder has renewed its lease--> refuse
+//   any --failure--> ask, and at a program's start fail
+//   ask, find_holder, wait --stop--> stop
+//
+// The holder of the name may be dead, and then its lease lapses. A renewed lease shows that the holder lives.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string_view>
+
+#include "runtime/time.hpp"
+
+namespace dogged::runtime {
+
+class Registering {
+ public:
+  static constexpr milliseconds between_tries{100};
+
+  enum class Occasion {
+    start,       ///< of the program: a failure of the database ends it
+    restart,     ///< of the process by itself: the worker waits for a database that is away
+    lease_lost,  ///< the worker goes on as a new incarnation, and waits for a database that is away
+  };
+  enum class Step {
+    ask,          ///< end the lease of the name's holder if it has lapsed, and register under the name
+    find_holder,  ///< of the name
+    wait,         ///< until `until`
+    registered,
+    refuse,  ///< the name is in use
+    fail,    ///< with the database's error
+    stop,    ///< the worker was told to stop before it could register
+  };
+  struct Action {
+    Step step = Step::stop;
+    TimePoint until = {};
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+  /// The worker that has the name, and when it renewed its lease last.
+  struct Holder {
+    std::int64_t id = 0;
+    std::int64_t heartbeat_at_us = 0;
+
+    friend bool operator==(const Holder&, const Holder&) = default;
+  };
+
+  explicit Registering(Occasion occasion) noexcept : occasion_(occasion) {}
+
+  /// A start that is told to stop asks once all the same, to say what keeps the worker from starting.
+  [[nodiscard]] Action next(TimePoint now, bool stop_requested) const noexcept;
+
+  // Events.
+
+  void on_registered() noexcept { note(Step::registered); }
+  /// Another worker that may be alive has the name.
+  void on_name_taken() noexcept { note(Step::find_holder); }
+  /// Nothing: the holder has gone. True if the worker begins to wait, so that this is told once.
+  [[nodiscard]] bool on_holder(const std::optional<Holder>& holder, TimePoint now) noexcept;
+  /// The database failed, at any step. The next one may be another server, so what was seen of the holder is forgotten.
+  void on_failure() noexcept;
+
+ private:
+  void note(Step step) noexcept;
+
+  Occasion occasion_;
+  Step step_ = Step::ask;
+  bool has_asked_ = false;
+  TimePoint waits_until_ = {};
+  std::optional<Holder> seen_ = {};
+};
+
+[[nodiscard]] std::string_view to_text(Registering::Occasion occasion) noexcept;
+[[nodiscard]] std::string_view to_text(Registering::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, Registering::Occasion occasion);
+std::ostream& operator<<(std::ostream& out, const Registering::Action& action);
+
+}  // namespace dogged::runtime
