@@ -1,7 +1,12 @@
 // What a worker lets through by the circuits as it knows them, and what it has to write of its attempts.
 #include "circuits/ledger.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -180,4 +185,129 @@ TEST_CASE("failures open a circuit together, and the last of very many events de
   const CircuitLedger::EventsByCircuit noted = ledger.take_noted();
   CHECK(noted.at("psp").size() < 20'000);
   CHECK(CircuitLedger::after(closed, noted.at("psp")).state == CircuitState::open);
+}
+
+namespace {
+
+/// A worker whose tasks have one circuit, the circuit in the database, and other workers that change it as well. The
+/// worker's connection is never lost.
+struct LedgerWorld {
+  CircuitLedger ledger = {};
+  SharedCircuit row = {.name = "psp",
+                       .settings = {.failure_threshold = 1, .recovery_timeout = 10s, .success_threshold = 1},
+                       .circuit = {.generation = 1},
+                       .now_ms = 1'000'000};
+  SharedCircuit told = row;  // the newest that the ledger was told of
+  TimePoint now = start;
+  std::optional<std::pair<SharedCircuit, TimePoint>> reading = {};  // its answer has not arrived
+  std::vector<std::int64_t> running = {};                           // attempts, by the generations of their permits
+  CircuitLedger::Events untold = {};
+  std::string trace = {};
+
+  void change() {
+    ledger.on_changed(row, now);
+    told = row;
+  }
+
+  void claim() {
+    auto admission = ledger.admit("psp", 1, now);
+    if (!admission) {
+      std::tie(admission, row.circuit) = CircuitLedger::ask(row, 1);
+      change();
+    }
+    if (admission->let_through > 0) {
+      running.push_back(admission->generation);
+    } else if (admission->wait <= 0ms) {
+      FAIL("a task that may not begin does not wait: " << trace);
+    }
+  }
+
+  void end_attempt(Kind kind) {
+    ledger.note("psp", {kind, running.front()});
+    untold.push_back({kind, running.front()});
+    running.erase(running.begin());
+  }
+
+  void tell(bool is_locked) {
+    CircuitLedger::EventsByCircuit noted = ledger.take_noted();
+    const auto found = noted.find("psp");
+    if (found == noted.end()) return untold.clear();  // they change nothing
+    if (is_locked) return ledger.note_again("psp", std::move(found->second));
+    untold.clear();
+    row.circuit = CircuitLedger::after(row, found->second);
+    change();
+  }
+
+  bool event(int number) {
+    switch (number) {
+      case 0:
+        if (running.size() == 2) return false;
+        claim();
+        return true;
+      case 1:
+      case 2:
+      case 3:
+        if (running.empty()) return false;
+        end_attempt(number == 1 ? Kind::success : number == 2 ? Kind::failure : Kind::abandon);
+        return true;
+      case 4:
+      case 5:
+        if (untold.empty()) return false;
+        tell(number == 5);
+        return true;
+      case 6:
+        if (reading) return false;
+        reading = {row, now};
+        return true;
+      case 7:
+        if (!reading) return false;
+        ledger.on_read({reading->first}, reading->second);
+        if (reading->first.circuit.generation >= told.circuit.generation) told = reading->first;
+        reading.reset();
+        return true;
+      case 8:
+        now += 10s;
+        row.now_ms += 10'000;
+        return true;
+      case 9:  // an attempt of another worker fails
+        if (row.circuit.state != CircuitState::closed) return false;
+        row.circuit = CircuitLedger::after(row, {{Kind::failure, row.circuit.generation}});
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void check() const {
+    if (ledger.state("psp") != told.circuit.state) FAIL("an older reading counts after " << trace);
+    const auto of_now = [&](std::int64_t generation) { return generation == row.circuit.generation; };
+    const auto count = std::count_if(running.begin(), running.end(), of_now) +
+                       std::count_if(untold.begin(), untold.end(),
+                                     [&](const CircuitEvent& event) { return of_now(event.generation); });
+    if (row.circuit.state != CircuitState::half_open) return;
+    // Each probe is under way, or what it says will be told. It was given up if it said nothing for recovery_timeout.
+    if (row.circuit.probes > row.settings.success_threshold || row.circuit.probes > count) {
+      FAIL("a probe is lost after " << trace << ": " << row.circuit.probes << " of " << count);
+    }
+  }
+};
+
+int walk_ledger(const LedgerWorld& world, int length) {
+  if (length == 0) return 0;
+  int count = 0;
+  for (int event = 0; event < 10; ++event) {
+    LedgerWorld next = world;
+    next.trace += static_cast<char>('a' + event);
+    if (!next.event(event)) continue;
+    next.check();
+    count += 1 + walk_ledger(next, length - 1);
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "of the probes that a half-open circuit let through none is lost, and no more are let through than it takes") {
+  CHECK(walk_ledger({}, 8) > 100'000);
 }

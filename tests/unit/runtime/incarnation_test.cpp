@@ -63,18 +63,29 @@ TEST_CASE("an incarnation ends for the gravest reason that is seen, and is in do
   }
 }
 
-TEST_CASE("an incarnation that drains keeps the reason, whatever is seen later") {
-  for (const Incarnation::Seen& first : everything_seen()) {
-    for (const Incarnation::Seen& later : everything_seen()) {
-      Incarnation incarnation;
-      incarnation.on_seen(first);
-      if (incarnation.state() != State::draining) continue;
-      const End end = incarnation.end();
-      incarnation.on_seen(later);
-      CHECK(incarnation.state() == State::draining);
-      CHECK(incarnation.end() == end);
+TEST_CASE("whatever an incarnation sees, the first look that ends it decides, and its doubt lasts until then") {
+  const std::vector<Incarnation::Seen> looks = everything_seen();
+  std::size_t walks = 0;
+  for (const Incarnation::Seen& first : looks) {
+    for (const Incarnation::Seen& second : looks) {
+      for (const Incarnation::Seen& third : looks) {
+        Incarnation incarnation;
+        State state = State::running;
+        End end = End::none;
+        for (const Incarnation::Seen& seen : {first, second, third}) {
+          incarnation.on_seen(seen);
+          if (end == End::none) end = expected_end(seen);
+          if (end != End::none) state = State::draining;
+          if (end == End::none && seen.lease == Lease::State::lapsed) state = State::in_doubt;
+          if (incarnation.state() != state || incarnation.end() != end) {
+            FAIL("walk " << walks << ": " << incarnation.state() << ", " << incarnation.end());
+          }
+        }
+        ++walks;
+      }
     }
   }
+  CHECK(walks == 32 * 32 * 32);
 }
 
 TEST_CASE("running attempts have time to finish only where the worker ends in order") {
