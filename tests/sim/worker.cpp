@@ -21,6 +21,7 @@ using runtime::LastRelease;
 using runtime::Lease;
 using runtime::Pool;
 using runtime::ReportBatch;
+using runtime::Rerun;
 using runtime::Shutdown;
 using runtime::SortedOut;
 using runtime::SortingOut;
@@ -758,6 +759,7 @@ void Worker::completer_step() {
 }
 
 void Worker::batch_goes_on() {
+  for (const ReportBatch::Taken& taken : batch_->take_taken()) note_taken(taken);
   switch (batch_->state()) {
     case ReportBatch::State::sending:
       return send();
@@ -766,22 +768,26 @@ void Worker::batch_goes_on() {
     case ReportBatch::State::ended:
       break;
   }
-  for (const auto& [report, sent_at] : batch_->take_taken()) {
-    if (!report->transition.next_run) continue;
-    if (const auto left = runtime::until_next_run(*report, sent_at); left.count() > 0) {
-      if (world_.mutant != Mutant::forgets_a_deferral) {
-        told_.due_at = std::min(told_.due_at, world_.scheduler.now() + left);
-      }
-    } else {
-      told_.has_ready = true;
-    }
-  }
   std::vector<runtime::Report> again = batch_->take_again();
   batch_.reset();
   const bool has_again = !again.empty();
   reports_.insert(reports_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
   wake_claimer();
   later(has_again ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
+}
+
+void Worker::note_taken(const ReportBatch::Taken& taken) {
+  const Rerun rerun = runtime::rerun_of(taken);
+  switch (rerun.when) {
+    case Rerun::When::none:
+      return;
+    case Rerun::When::at_once:
+      told_.has_ready = true;
+      return;
+    case Rerun::When::later:
+      if (world_.mutant == Mutant::forgets_a_deferral) return;
+      told_.due_at = std::min(told_.due_at, world_.scheduler.now() + rerun.in);
+  }
 }
 
 void Worker::send() {

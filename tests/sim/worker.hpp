@@ -268,6 +268,7 @@ class Worker {
   void send();
   void explain();
   void batch_goes_on();
+  void note_taken(const runtime::ReportBatch::Taken& taken);
 
   void keeper_step();
   template <class Statement>

@@ -2,6 +2,7 @@
 #include "report/batch.hpp"
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 #include "lifecycle/lifecycle.hpp"
@@ -9,6 +10,12 @@
 
 namespace dogged::runtime {
 namespace {
+
+/// How long it is at `now` until the task runs again, for a report with a next_run.
+std::chrono::microseconds until_next_run(const Report& report, TimePoint now) {
+  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - report.finished_at);
+  return std::chrono::microseconds{report.transition.next_run->delay} - since;
+}
 
 /// Whether the task would expire before its retry. As in complete.sql, no attempt has ended before its claim, even if
 /// the server's clock was set back since.
@@ -75,11 +82,6 @@ Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t work
   if (is_on_record) return Verdict::on_record;
   const bool has_committed = report.may_be_committed && holder.outcome == "succeeded";
   return has_committed ? Verdict::committed : Verdict::fenced;
-}
-
-std::chrono::microseconds until_next_run(const Report& report, TimePoint now) {
-  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - report.finished_at);
-  return std::chrono::microseconds{report.transition.next_run->delay} - since;
 }
 
 ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)) {
@@ -186,6 +188,12 @@ std::vector<ReportBatch::Taken> ReportBatch::take_taken() { return std::exchange
 
 std::vector<Report> ReportBatch::take_again() { return std::exchange(again_, {}); }
 
+Rerun rerun_of(const ReportBatch::Taken& taken) {
+  if (!taken.report->transition.next_run) return {};
+  const std::chrono::microseconds left = until_next_run(*taken.report, taken.sent_at);
+  return left.count() > 0 ? Rerun{Rerun::When::later, left} : Rerun{Rerun::When::at_once};
+}
+
 std::string_view to_text(ReportBatch::State state) noexcept {
   switch (state) {
     case ReportBatch::State::sending:
@@ -194,6 +202,18 @@ std::string_view to_text(ReportBatch::State state) noexcept {
       return "explaining";
     case ReportBatch::State::ended:
       return "ended";
+  }
+  return "unknown";
+}
+
+std::string_view to_text(ReportBatch::Remedy remedy) noexcept {
+  switch (remedy) {
+    case ReportBatch::Remedy::halved:
+      return "halved";
+    case ReportBatch::Remedy::stripped:
+      return "stripped";
+    case ReportBatch::Remedy::none:
+      return "none";
   }
   return "unknown";
 }
@@ -214,6 +234,30 @@ std::string_view to_text(Verdict verdict) noexcept {
       return "fenced";
   }
   return "unknown";
+}
+
+std::string_view to_text(Rerun::When when) noexcept {
+  switch (when) {
+    case Rerun::When::none:
+      return "none";
+    case Rerun::When::at_once:
+      return "at once";
+    case Rerun::When::later:
+      return "later";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, ReportBatch::State state) { return out << to_text(state); }
+
+std::ostream& operator<<(std::ostream& out, ReportBatch::Remedy remedy) { return out << to_text(remedy); }
+
+std::ostream& operator<<(std::ostream& out, Verdict verdict) { return out << to_text(verdict); }
+
+std::ostream& operator<<(std::ostream& out, const Rerun& rerun) {
+  out << to_text(rerun.when);
+  if (rerun.when == Rerun::When::later) out << ", in " << rerun.in.count() << " us";
+  return out;
 }
 
 }  // namespace dogged::runtime

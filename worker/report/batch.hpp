@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,9 +48,18 @@ enum class Verdict {
 /// `worker` has sent the report at `sent_at`, before it asked for the holder.
 [[nodiscard]] Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint sent_at);
 
-/// How long it is at `now` until the task runs again, for a report with a next_run. If it is not above 0, complete.sql
-/// makes the task ready.
-[[nodiscard]] std::chrono::microseconds until_next_run(const Report& report, TimePoint now);
+/// When the task of an attempt runs again that is on record.
+struct Rerun {
+  enum class When {
+    none,     ///< the task has ended, or waits for an event
+    at_once,  ///< complete.sql has made the task ready
+    later,
+  };
+  When when = When::none;
+  std::chrono::microseconds in{0};  ///< of `later`: after the sending
+
+  friend bool operator==(const Rerun&, const Rerun&) = default;
+};
 
 class ReportBatch {
  public:
@@ -109,7 +119,15 @@ class ReportBatch {
   std::vector<Report> again_ = {};
 };
 
+[[nodiscard]] Rerun rerun_of(const ReportBatch::Taken& taken);
+
 [[nodiscard]] std::string_view to_text(ReportBatch::State state) noexcept;
+[[nodiscard]] std::string_view to_text(ReportBatch::Remedy remedy) noexcept;
 [[nodiscard]] std::string_view to_text(Verdict verdict) noexcept;
+[[nodiscard]] std::string_view to_text(Rerun::When when) noexcept;
+std::ostream& operator<<(std::ostream& out, ReportBatch::State state);
+std::ostream& operator<<(std::ostream& out, ReportBatch::Remedy remedy);
+std::ostream& operator<<(std::ostream& out, Verdict verdict);
+std::ostream& operator<<(std::ostream& out, const Rerun& rerun);
 
 }  // namespace dogged::runtime

@@ -209,12 +209,16 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
   const Report& report = *taken.report;
   note_recorded(report, attempt_log_);
   circuits_->note(report);
-  if (!report.transition.next_run) {
-    if (awaited_.any()) effects.ended.push_back(report.id);
-  } else if (const auto left = until_next_run(report, taken.sent_at); left.count() > 0) {
-    claimer_->note_due(left);
-  } else {
-    effects.has_ready = true;
+  const Rerun rerun = rerun_of(taken);
+  switch (rerun.when) {
+    case Rerun::When::none:
+      if (awaited_.any()) effects.ended.push_back(report.id);
+      return;
+    case Rerun::When::at_once:
+      effects.has_ready = true;
+      return;
+    case Rerun::When::later:
+      return claimer_->note_due(rerun.in);
   }
 }
 

@@ -200,6 +200,17 @@ TEST_CASE("a report whose handler's own transaction was committed is noted as th
   CHECK_FALSE(taken[0].report->transition.next_run);
 }
 
+TEST_CASE("a task runs again at once whose retry was due when its report was sent, and later by what is left") {
+  const auto rerun = [](const Report& report, milliseconds after) {
+    return rerun_of({&report, report.finished_at + after});
+  };
+  CHECK(rerun(success(1), 0ms) == Rerun{});
+  CHECK(rerun(retry(1, 0ms), 0ms) == Rerun{Rerun::When::at_once});
+  CHECK(rerun(retry(1, 10s), 4s) == Rerun{Rerun::When::later, 6s});
+  CHECK(rerun(retry(1, 10s), 10s) == Rerun{Rerun::When::at_once});
+  CHECK(rerun(retry(1, 10s), 11s) == Rerun{Rerun::When::at_once});
+}
+
 TEST_CASE(
     "whatever is lost, locked, fenced or refused, each report is settled once, and none is taken that is not on "
     "record") {
