@@ -21,6 +21,7 @@ using runtime::LastRelease;
 using runtime::Lease;
 using runtime::Pool;
 using runtime::ReportBatch;
+using runtime::ReportBatches;
 using runtime::Rerun;
 using runtime::Shutdown;
 using runtime::SortedOut;
@@ -119,7 +120,7 @@ void Worker::end_life() {
   keeper_waits_ = false;
   keeper_listens_on_.reset();
   watches_at_ = runtime::never;
-  reports_.clear();
+  reports_ = ReportBatches{batch_limits};
   batch_.reset();
 }
 
@@ -197,13 +198,8 @@ std::vector<runtime::Attempt> Worker::held() const {
     std::erase_if(attempts, [this](const runtime::Attempt& attempt) { return !runs(attempt); });
   }
   if (world_.mutant == Mutant::forgets_what_is_reported) return attempts;
-  for (const runtime::Report& report : reports_) {  // as ReportQueue::held
-    if (!report.is_on_record) attempts.push_back({report.id, report.attempt});
-  }
-  if (batch_) {
-    const std::vector<runtime::Attempt> in_flight = batch_->unsettled();
-    attempts.insert(attempts.end(), in_flight.begin(), in_flight.end());
-  }
+  const std::vector<runtime::Attempt> of_reports = reports_.held();
+  attempts.insert(attempts.end(), of_reports.begin(), of_reports.end());
   return attempts;
 }
 
@@ -684,7 +680,7 @@ void Worker::add(runtime::Report report) {
   if (next && world_.retries_are_timely && !report.may_be_committed) {
     world_.begins_until[{report.id, report.attempt + 1}] = now() + next->delay + world_.latest_begin();
   }
-  reports_.push_back(std::move(report));
+  reports_.add(std::move(report));
   if (!batch_) completer_step();
 }
 
@@ -749,12 +745,12 @@ void Worker::replace(Executor& executor, std::size_t index) {
 // The completer.
 
 void Worker::completer_step() {
-  if (reports_.empty() || batch_) return;
+  if (!reports_.has_waiting() || batch_) return;
   if (life_->lease.state() == Lease::State::lapsed) {  // it sends nothing while the lease is in doubt
     later(50ms, [this] { completer_step(); });
     return;
   }
-  batch_.emplace(std::exchange(reports_, {}));
+  batch_.emplace(reports_.take());
   batch_goes_on();
 }
 
@@ -762,18 +758,17 @@ void Worker::batch_goes_on() {
   for (const ReportBatch::Taken& taken : batch_->take_taken()) note_taken(taken);
   switch (batch_->state()) {
     case ReportBatch::State::sending:
+      reports_.on_unsettled(batch_->unsettled());
       return send();
     case ReportBatch::State::explaining:
       return explain();
     case ReportBatch::State::ended:
       break;
   }
-  std::vector<runtime::Report> again = batch_->take_again();
+  const ReportBatches::Resend resend = reports_.on_written(batch_->take_again());
   batch_.reset();
-  const bool has_again = !again.empty();
-  reports_.insert(reports_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
   wake_claimer();
-  later(has_again ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
+  later(resend == ReportBatches::Resend::next ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
 }
 
 void Worker::note_taken(const ReportBatch::Taken& taken) {
@@ -983,7 +978,7 @@ void Worker::look_at_lease(bool stop_requested) {
 
 void Worker::carry_out_shutdown() {
   const Shutdown::Action action = life_->shutdown->next(now());
-  const auto has_written = [this] { return reports_.empty() && !batch_; };
+  const auto has_written = [this] { return reports_.is_empty(); };
   switch (action.step) {
     case Shutdown::Step::stop_claiming:
       if (claimer_has_ended_) shutdown_step_ended(true);

@@ -1,7 +1,7 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
-// SortingOut and LastRelease, Pool and the ending of attempts, ReportBatch, Lease and KeeperPlan, UpkeepPlan,
-// Incarnation and Shutdown. The network between them loses requests and answers, and delivers statements late. Handlers
-// take virtual time.
+// SortingOut and LastRelease, Pool and the ending of attempts, ReportBatches and ReportBatch, Lease and KeeperPlan,
+// UpkeepPlan, Incarnation and Shutdown. The network between them loses requests and answers, and delivers statements
+// late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
@@ -25,6 +25,7 @@
 #include "lease/lease.hpp"
 #include "promises.hpp"
 #include "report/batch.hpp"
+#include "report/batches.hpp"
 #include "run/ending.hpp"
 #include "run/pool.hpp"
 #include "runtime/incarnation.hpp"
@@ -40,9 +41,10 @@ namespace dogged::sim {
 inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
-inline constexpr std::size_t concurrency = 3;       // of each queue
-inline constexpr milliseconds stop_grace{200};      // how long a handler may run on after its stop token is set
-inline constexpr milliseconds until_given_up{400};  // a statement that is not answered
+inline constexpr std::size_t concurrency = 3;   // of each queue
+inline constexpr milliseconds stop_grace{200};  // how long a handler may run on after its stop token is set
+inline constexpr runtime::ReportBatches::Limits batch_limits{.reports = 4};  // so that not all reports fit into one
+inline constexpr milliseconds until_given_up{400};                           // a statement that is not answered
 
 /// How much goes wrong. All zero once faults have stopped.
 struct Faults {
@@ -328,8 +330,8 @@ class Worker {
   TimePoint watches_at_ = runtime::never;
   std::uint64_t watches_ = 0;
 
-  std::vector<runtime::Report> reports_;  // that wait
-  std::optional<runtime::ReportBatch> batch_;
+  runtime::ReportBatches reports_{batch_limits};
+  std::optional<runtime::ReportBatch> batch_;  // in flight
 };
 
 template <class Statement, class Fails>

@@ -81,12 +81,12 @@ void Completer::run() {
       ReportBatch batch{std::move(reports)};
       Effects effects;
       if (!write(batch, effects)) return;  // finish() gave up: reports in flight stay counted
-      const bool sends_again = queue_.batch_written(batch.take_again());
+      const ReportBatches::Resend resend = queue_.batch_written(batch.take_again());
       claimer_->note_room();
       if (effects.has_ready) claimer_->note_ready();
       if (circuits_->any()) tell_circuits();
       if (!effects.ended.empty()) notify_awaiting(effects.ended);
-      if (sends_again) session().pause(resend_while_locked, service_.stop_token());
+      if (resend == ReportBatches::Resend::next) session().pause(resend_while_locked, service_.stop_token());
     } else if (SteadyClock::now() >= tell_circuits_at_) {
       tell_circuits();
     }
