@@ -218,8 +218,9 @@ TEST_CASE("tasks that are deferred together do not come back together, but for a
   REQUIRE(eventually([&] {
     return database.value("select count(*) as value from dogged.tasks_live where deferred and attempt = 0") == "100";
   }));
-  CHECK(database.value(
-            "select count(*) as value from dogged.tasks_live where next_retry_at < now() + interval '1 hour'") == "2");
+  // Two probes, and those of the others whose part of an hour is over already: a second brings one in 37 times.
+  CHECK(database.value("select count(*) between 2 and 10 as value from dogged.tasks_live "
+                       "where next_retry_at < now() + interval '1 hour'") == "t");
   CHECK(database.value(
             "select max(next_retry_at) between now() + interval '90 min' and now() + interval '2 hours' as value "
             "from dogged.tasks_live") == "t");
