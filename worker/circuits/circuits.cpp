@@ -2,6 +2,7 @@
 #include "circuits/circuits.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -141,27 +142,41 @@ void Circuits::note_event(std::string_view name, CircuitEvent event) {
   ledger_.note(name, event);
 }
 
-bool Circuits::tell(db::Connection& connection) {
-  CircuitLedger::EventsByCircuit noted;
+TimePoint Circuits::writes_at() const {
+  if (!any_) return never;
+  const detail::Lock lock{mutex_};
+  return ledger_.writes_at();
+}
+
+void Circuits::write_noted(db::Connection& connection) {
+  CircuitLedger::EventsByCircuit left;
   {
     const detail::Lock lock{mutex_};
-    noted = ledger_.take_noted();
+    left = ledger_.take_noted();
   }
-  bool all_told = true;
-  for (auto& [name, events] : noted) {
-    try {
-      const bool is_told = try_change(connection, name, [&events = events](const circuit::SharedCircuit& now) {
-        return CircuitLedger::after(now, events);
-      });
-      if (is_told) continue;
-    } catch (const InvalidInput&) {  // the circuit's row was deleted: there is nothing to tell
-      continue;
-    }
+  const auto keep_rest = [&] {
     const detail::Lock lock{mutex_};
-    ledger_.note_again(name, std::move(events));
-    all_told = false;
+    ledger_.on_written(std::move(left), SteadyClock::now());
+  };
+  try {
+    for (auto entry = left.begin(); entry != left.end();) {
+      entry = write(connection, entry->first, entry->second) ? left.erase(entry) : std::next(entry);
+    }
+  } catch (...) {
+    keep_rest();
+    throw;
   }
-  return all_told;
+  keep_rest();
+}
+
+/// False if another session has locked the circuit.
+bool Circuits::write(db::Connection& connection, std::string_view name, const CircuitLedger::Events& events) {
+  try {
+    return try_change(connection, name,
+                      [&](const circuit::SharedCircuit& now) { return CircuitLedger::after(now, events); });
+  } catch (const InvalidInput&) {  // the circuit's row was deleted: there is nothing to write
+    return true;
+  }
 }
 
 }  // namespace dogged::runtime

@@ -51,15 +51,21 @@ class Circuits {
   void note(const Report& report);
   /// A task that was let through is given back, so another task may take its place.
   void note_not_begun(const ClaimedTask& task);
-  /// Writes what was noted, if it changes anything. Waits for no lock: false if another session has locked a circuit,
-  /// whose events stay noted. Events that cannot be written for another reason are forgotten: a probe without a report
-  /// is given up after recovery_timeout.
-  [[nodiscard]] bool tell(db::Connection& connection);
+  /// When write_noted() is to be called next; never if nothing is noted.
+  [[nodiscard]] TimePoint writes_at() const;
+  /// Writes what was noted, if it changes anything. Waits for no lock: if another session has locked a circuit, the
+  /// circuit's events stay noted. If a statement fails, all events stay noted that are not written. An event whose
+  /// answer was lost may be written twice. If it were lost instead, a half-open circuit would wait for
+  /// recovery_timeout.
+  ///
+  /// For the completer alone: of two threads that write, one finds the circuit locked by the other.
+  void write_noted(db::Connection& connection);
 
  private:
   void tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept kept) const;
   [[nodiscard]] bool try_change(db::Connection& connection, std::string_view name,
                                 const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
+  [[nodiscard]] bool write(db::Connection& connection, std::string_view name, const CircuitLedger::Events& events);
   void note_event(std::string_view name, detail::CircuitEvent event);
   [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
 

@@ -12,19 +12,11 @@ using detail::CircuitEvent;
 
 constexpr std::chrono::seconds longest_wait_while_locked{1};
 constexpr std::chrono::seconds locked_for_long{5};
+constexpr milliseconds between_tries{50};   // to write what was noted
 constexpr std::size_t most_noted = 10'000;  // of one circuit: no threshold is nearly as high
 
 CircuitLedger::Admission for_nothing(const CircuitBreakerSettings& settings, milliseconds wait) {
   return {.wait = wait, .come_back_first = settings.success_threshold, .spread = settings.recovery_timeout};
-}
-
-/// Whether the events leave a circuit as it is.
-bool change_nothing(const detail::Circuit& circuit, const CircuitLedger::Events& events) {
-  using Kind = CircuitEvent::Kind;
-  if (circuit.state != CircuitState::closed) return false;
-  return std::none_of(events.begin(), events.end(), [&](const CircuitEvent& event) {
-    return event.kind == Kind::failure || (event.kind == Kind::success && circuit.failures > 0);
-  });
 }
 
 /// Of very many events, the last ones decide.
@@ -146,19 +138,34 @@ void CircuitLedger::note(std::string_view name, CircuitEvent event) {
   drop_oldest(events);
 }
 
+/// Whether the events leave the circuit as the ledger knows it. A circuit that was forgotten may be half-open, and the
+/// events those of its probes.
+bool CircuitLedger::change_nothing(std::string_view name, const Events& events) const {
+  using Kind = CircuitEvent::Kind;
+  const auto found = known_.find(name);
+  if (found == known_.end()) return false;
+  const detail::Circuit& circuit = found->second.circuit.circuit;
+  if (circuit.state != CircuitState::closed) return false;
+  return std::none_of(events.begin(), events.end(), [&](const CircuitEvent& event) {
+    return event.kind == Kind::failure || (event.kind == Kind::success && circuit.failures > 0);
+  });
+}
+
 CircuitLedger::EventsByCircuit CircuitLedger::take_noted() {
   EventsByCircuit taken;
   taken.swap(noted_);
-  std::erase_if(taken,
-                [&](const auto& noted) { return change_nothing(known(noted.first).circuit.circuit, noted.second); });
+  std::erase_if(taken, [&](const auto& noted) { return change_nothing(noted.first, noted.second); });
   return taken;
 }
 
-void CircuitLedger::note_again(const std::string& name, Events events) {
-  Events& later = noted_[name];
-  events.insert(events.end(), later.begin(), later.end());
-  drop_oldest(events);
-  later = std::move(events);
+void CircuitLedger::on_written(EventsByCircuit left, TimePoint now) {
+  tries_at_ = left.empty() ? TimePoint{} : now + between_tries;
+  for (auto& [name, events] : left) {
+    Events& later = noted_[name];
+    events.insert(events.end(), later.begin(), later.end());
+    drop_oldest(events);
+    later = std::move(events);
+  }
 }
 
 detail::Circuit CircuitLedger::after(const circuit::SharedCircuit& now, const Events& events) {

@@ -69,10 +69,13 @@ class CircuitLedger {
   // What attempts say.
 
   void note(std::string_view name, detail::CircuitEvent event);
-  /// Takes what was noted, as far as it changes a circuit that the ledger knows.
+  /// When what was noted is to be written: never if nothing was noted, and after a pause if the last try has left
+  /// events.
+  [[nodiscard]] TimePoint writes_at() const noexcept { return noted_.empty() ? never : tries_at_; }
+  /// Takes what was noted, except what leaves a circuit as the ledger knows it.
   [[nodiscard]] EventsByCircuit take_noted();
-  /// Events of take_noted() that could not be written. They come before what was noted meanwhile.
-  void note_again(const std::string& name, Events events);
+  /// The events of take_noted() are written except `left`, which come before what was noted meanwhile.
+  void on_written(EventsByCircuit left, TimePoint now);
   [[nodiscard]] static detail::Circuit after(const circuit::SharedCircuit& now, const Events& events);
 
  private:
@@ -90,9 +93,11 @@ class CircuitLedger {
   };
 
   [[nodiscard]] Known known(std::string_view name) const;
+  [[nodiscard]] bool change_nothing(std::string_view name, const Events& events) const;
 
   std::map<std::string, Known, std::less<>> known_;
   EventsByCircuit noted_;
+  TimePoint tries_at_{};                                      // to write noted_
   std::map<std::string, FirstBack, std::less<>> first_back_;  // tasks that wait no longer than their circuit is open
   std::map<std::string, Locked, std::less<>> locked_;
 };

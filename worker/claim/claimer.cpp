@@ -62,6 +62,7 @@ void Claimer::run() {
     } catch (const std::exception& error) {
       fail(error);
     }
+    hand_over_circuit_events();
   }
 }
 
@@ -88,6 +89,11 @@ std::vector<Attempt> Claimer::held() const {
   const std::vector<Attempt> reports = around_.completer->held();  // last: a task that moves on meanwhile is found here
   attempts.insert(attempts.end(), reports.begin(), reports.end());
   return attempts;
+}
+
+/// The completer writes what this thread has noted of circuits.
+void Claimer::hand_over_circuit_events() const {
+  if (around_.circuits->writes_at() <= SteadyClock::now()) around_.completer->note_circuit_events();
 }
 
 void Claimer::carry_out(const Action& action) {
@@ -324,6 +330,7 @@ bool Claimer::give_back(const std::vector<ClaimedTask>& tasks, TimePoint until) 
       plan_.on_failure(dynamic_cast<const ConnectionError*>(&error) != nullptr, SteadyClock::now());
       session().recover_from(error, {});
     }
+    hand_over_circuit_events();
     action = last.next(plan_.certainty(), SteadyClock::now());
   }
   return action.step == LastRelease::Step::given_back;

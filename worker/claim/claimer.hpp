@@ -38,7 +38,7 @@ class Claimer {
     std::shared_ptr<const Definitions> definitions;
     std::shared_ptr<Circuits> circuits;
     std::shared_ptr<ClaimInbox> inbox;
-    std::shared_ptr<const Completer> completer;
+    std::shared_ptr<Completer> completer;
     std::shared_ptr<Executors> executors;
   };
 
@@ -66,6 +66,7 @@ class Claimer {
   void fail(const std::exception& error);
   [[nodiscard]] ClaimPlan::Capacity capacity() const;
   [[nodiscard]] std::vector<Attempt> held() const;
+  void hand_over_circuit_events() const;
   void carry_out(const Action& action);
   void begin_session();
   void listen();

@@ -74,7 +74,6 @@ GivingBack::Attempts GivingBack::give_up(const std::vector<ClaimedTask>& tasks) 
 void GivingBack::note_released(const std::vector<ClaimedTask>& tasks, const Attempts& not_released) {
   for (const ClaimedTask& task : tasks) circuits_.note_not_begun(task);
   if (!not_released.empty()) explain_not_released(not_released);
-  (void)circuits_.tell(session_.connection());
 }
 
 void GivingBack::release_unknown(const std::vector<Attempt>& known) {
@@ -116,7 +115,6 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
     circuits_.note_not_begun(*left.at(id));
     left.erase(id);
   }
-  (void)circuits_.tell(session_.connection());
   std::vector<ClaimedTask> not_over;
   for (const auto& [id, task] : left) not_over.push_back(*task);
   if (not_over.empty()) return;

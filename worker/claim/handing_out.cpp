@@ -112,7 +112,6 @@ void HandingOut::defer_retries(const Outlet& outlet, SortedOut sorted) {
   }
   const std::size_t throttled = sorted.over_budget.size();
   giving_back_.defer(std::move(sorted.over_budget));
-  (void)circuits_.tell(session_.connection());
   for (std::size_t i = 0; i < throttled; ++i) retry_metrics().retry_throttled(queue);
 }
 

@@ -22,7 +22,6 @@ namespace dogged::runtime {
 namespace {
 
 constexpr milliseconds resend_while_locked{10};  // the pause before a batch with reports on locked rows
-constexpr milliseconds while_circuit_locked{50};
 constexpr milliseconds patience_at_finish{100};
 
 std::vector<TaskId> ids_of(std::span<const Report> reports) {
@@ -74,22 +73,12 @@ std::size_t Completer::finish(TimePoint until) {
 void Completer::run() {
   const std::stop_callback ends_wait{service_.stop_token(), [this] { queue_.finish(); }};
   if (!get_ready()) return;
-  while (!queue_.is_finished()) {
-    std::vector<Report> reports =
-        queue_.take_batch(tell_circuits_at_, [this] { return lease_->state() != Lease::State::lapsed; });
-    if (!reports.empty()) {
-      ReportBatch batch{std::move(reports)};
-      Effects effects;
-      if (!write(batch, effects)) return;  // finish() gave up: reports in flight stay counted
-      const ReportBatches::Resend resend = queue_.batch_written(batch.take_again());
-      claimer_->note_room();
-      if (effects.has_ready) claimer_->note_ready();
-      if (circuits_->any()) tell_circuits();
-      if (!effects.ended.empty()) notify_awaiting(effects.ended);
-      if (resend == ReportBatches::Resend::next) session().pause(resend_while_locked, service_.stop_token());
-    } else if (SteadyClock::now() >= tell_circuits_at_) {
-      tell_circuits();
-    }
+  for (bool is_finished = false; !is_finished;) {
+    std::vector<Report> reports = queue_.take_batch([this] { return lease_->state() != Lease::State::lapsed; },
+                                                    [this] { return circuits_->writes_at(); });
+    if (!reports.empty() && !write_batch(std::move(reports))) return;
+    is_finished = queue_.is_finished();  // before the circuits: what was noted before finish() is written
+    write_circuits();
   }
 }
 
@@ -108,6 +97,19 @@ bool Completer::get_ready() {
     }
   }
   return false;
+}
+
+/// False if finish() gave up before the batch was written. Its reports stay counted.
+bool Completer::write_batch(std::vector<Report> reports) {
+  ReportBatch batch{std::move(reports)};
+  Effects effects;
+  if (!write(batch, effects)) return false;
+  const ReportBatches::Resend resend = queue_.batch_written(batch.take_again());
+  claimer_->note_room();
+  if (effects.has_ready) claimer_->note_ready();
+  if (!effects.ended.empty()) notify_awaiting(effects.ended);
+  if (resend == ReportBatches::Resend::next) session().pause(resend_while_locked, service_.stop_token());
+  return true;
 }
 
 /// Writes until the batch has ended. False if finish() gave up before.
@@ -222,10 +224,12 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
   }
 }
 
-void Completer::tell_circuits() {
-  tell_circuits_at_ = never;
+/// If some is due. What cannot be written stays noted, and is tried again.
+void Completer::write_circuits() {
+  if (SteadyClock::now() < circuits_->writes_at()) return;
   try {
-    if (!circuits_->tell(session().connection())) tell_circuits_at_ = SteadyClock::now() + while_circuit_locked;
+    circuits_->write_noted(session().connection());
+    session().succeeded();
   } catch (const std::exception& error) {
     service_.recover_from(error);
   }

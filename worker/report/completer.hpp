@@ -1,7 +1,9 @@
 // Writes how attempts ended, in batches, on a thread and a connection of its own. There is no timer: the next batch
-// gathers while one is being written.
+// gathers while one is being written. What attempts and given back tasks say of their circuits is written between the
+// batches.
 //
-// batch.hpp decides how a batch gets on record. The completer carries that out.
+// batches.hpp decides what is sent together, and batch.hpp how a batch gets on record. circuits/ledger.hpp decides when
+// events of circuits are written. The completer carries that out.
 #pragma once
 
 #include <atomic>
@@ -47,8 +49,10 @@ class Completer {
   [[nodiscard]] std::vector<Attempt> held() const { return queue_.held(); }
   /// A client waits for the end of a task, and is notified if the task ends here.
   void note_awaited(TaskId id) { awaited_.note(id, SteadyClock::now()); }
-  /// The lease is not lapsed any more. While the lease is lapsed, nothing is sent.
-  void look_again() { queue_.look_again(); }
+  /// The lease is not lapsed any more. While the lease is lapsed, no report is sent.
+  void note_lease_decided() { queue_.ask_again(); }
+  /// The claimer has noted events of circuits, which the completer writes.
+  void note_circuit_events() { queue_.ask_again(); }
   /// Waits until all reports are written, or until `until`. True if all are.
   bool wait_written(TimePoint until) { return queue_.wait_empty(until); }
   /// As wait_written(), then ends the thread, and gives up the statement under way if need be. Gives how many reports
@@ -67,6 +71,7 @@ class Completer {
   [[nodiscard]] Session& session() const noexcept { return service_.session(); }
   void run();
   [[nodiscard]] bool get_ready();
+  [[nodiscard]] bool write_batch(std::vector<Report> reports);
   [[nodiscard]] bool write(ReportBatch& batch, Effects& effects);
   void carry_out(ReportBatch& batch);
   void send(ReportBatch& batch);
@@ -74,7 +79,7 @@ class Completer {
   void note_refused(ReportBatch& batch, const InvalidInput& error);
   void clear_locks(const std::vector<TaskId>& ids);
   void note_taken(const ReportBatch::Taken& taken, Effects& effects);
-  void tell_circuits();
+  void write_circuits();
   void notify_awaiting(const std::vector<TaskId>& ended);
 
   const std::shared_ptr<const Lease> lease_;
@@ -86,8 +91,7 @@ class Completer {
   std::atomic<bool> is_ready_{false};
   ReportQueue queue_;
   Awaited awaited_;
-  TimePoint tell_circuits_at_ = never;  // for the completer's thread alone
-  Service service_;                     // last: its thread uses the members above
+  Service service_;  // last: its thread uses the members above
 };
 
 }  // namespace dogged::runtime

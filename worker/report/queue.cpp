@@ -23,10 +23,11 @@ std::vector<Attempt> ReportQueue::held() const {
   return batches_.held();
 }
 
-std::vector<Report> ReportQueue::take_batch(TimePoint until, const std::function<bool()>& may_send) {
+std::vector<Report> ReportQueue::take_batch(const std::function<bool()>& may_send,
+                                            const std::function<TimePoint()>& until) {
   detail::Lock lock{mutex_};
   while (!is_finished_ && (!batches_.has_waiting() || !may_send())) {
-    if (!changed_.wait_until(lock, until)) return {};
+    if (!changed_.wait_until(lock, until())) return {};
   }
   return is_finished_ ? std::vector<Report>{} : batches_.take();
 }
@@ -46,8 +47,8 @@ ReportBatches::Resend ReportQueue::batch_written(std::vector<Report> again) {
   return resend;
 }
 
-void ReportQueue::look_again() {
-  { const detail::Lock lock{mutex_}; }  // a wait that has just asked `may_send` must not miss the notification
+void ReportQueue::ask_again() {
+  { const detail::Lock lock{mutex_}; }  // a wait that has just asked must not miss the notification
   changed_.notify_all();
 }
 

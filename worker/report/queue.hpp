@@ -22,14 +22,15 @@ class ReportQueue {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<Attempt> held() const;
 
-  /// Waits until there is a report and `may_send` gives true, until `until`, or until finish(). Gives a batch, which is
-  /// in flight from then on; empty if there is none.
-  [[nodiscard]] std::vector<Report> take_batch(TimePoint until, const std::function<bool()>& may_send);
+  /// Waits until there is a report and `may_send` gives true, until the time that `until` gives, or until finish().
+  /// Gives a batch, which is in flight from then on; empty if there is none.
+  [[nodiscard]] std::vector<Report> take_batch(const std::function<bool()>& may_send,
+                                               const std::function<TimePoint()>& until);
   void note_unsettled(std::vector<Attempt> attempts);
   ReportBatches::Resend batch_written(std::vector<Report> again);
 
-  /// The answer of `may_send` may have changed.
-  void look_again();
+  /// The answers of `may_send` and `until` may have changed: take_batch() asks again.
+  void ask_again();
   /// Waits until all reports are written, until `until`, or until finish(). True if all are written.
   bool wait_empty(TimePoint until);
   /// From now on take_batch() gives nothing, and wait_empty() does not wait.

@@ -337,7 +337,7 @@ struct Worker::Services final : Executor::Listener, LeaseKeeper::Listener {
       worker.log_->log(event("lease_regained"), spdlog::level::info,
                        "nobody had ended the lease of worker {}: what has finished counts", lease->id());
     }
-    completer->look_again();
+    completer->note_lease_decided();
     worker.attention_.wake();
   }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include <pqxx/pqxx>
+
 #include <dogged/retry_metrics.hpp>
 #include <dogged/transaction.hpp>
 
@@ -97,6 +99,34 @@ detail::RegisteredTask of_gauged(std::function<void()> handle, milliseconds reco
 void lock_circuits(db::Connection& connection) {
   REQUIRE_FALSE(connection.run({"lock_circuits", "select from dogged.circuits for update"}).empty());
 }
+
+/// Rows that meet `condition` wait in `table`, before they are changed, until the test releases the advisory lock.
+class HeldUp {
+ public:
+  HeldUp(TestDatabase& database, const std::string& table, const std::string& condition)
+      : database_(database), transaction_(connection_) {
+    database.script(
+        "create function hold_up() returns trigger language plpgsql as "
+        "$$ begin perform pg_advisory_xact_lock(1); return new; end $$;"
+        "create trigger hold_up before update on " +
+        table + " for each row when (" + condition + ") execute function hold_up()");
+    transaction_.exec("select pg_advisory_xact_lock(1)");
+  }
+
+  [[nodiscard]] bool has_arrived() {
+    return eventually([&] {
+      return database_.value(
+                 "select count(*) = 1 as value from pg_locks where locktype = 'advisory' and not granted "
+                 "and database = (select oid from pg_database where datname = current_database())") == "t";
+    });
+  }
+  void release() { transaction_.commit(); }
+
+ private:
+  TestDatabase& database_;
+  pqxx::connection connection_{database_.settings().url};
+  pqxx::work transaction_;
+};
 
 /// Whether the task waits, without an attempt, for at least `least`.
 bool is_deferred(TestDatabase& database, TaskId id, const std::string& least) {
@@ -375,6 +405,69 @@ TEST_CASE("a probe that its queue's retry budget puts off makes room for another
   CHECK(eventually([&] { return gate.arrived() == 1; }));  // the one retry in 10 s that the budget allows
   CHECK(eventually([&] { return database.value("select probes as value from dogged.circuits") == "1"; }));
   gate.open();
+}
+
+TEST_CASE("a probe that is put off while its circuit is locked makes room after the lock, also in an idle worker") {
+  TestDatabase database;
+  make_circuit(database, "half_open");
+  database.run(R"(select dogged.set_queue('default', '{"retry_budget": 0.001, "min_retries_per_second": 0.1}'))");
+  Client client = database.client();
+  client.enqueue_many(charge, std::vector<nlohmann::json>(3, no_args));
+  database.run("update dogged.tasks_live set attempt = 1, retry_count = 1");
+  HeldUp putting_off{database, "dogged.tasks_live", "old.status = 'running' and new.deferred"};
+  Gate gate;
+  RunningWorker worker{database,
+                       {registered(
+                           charge, [&](Context&, const nlohmann::json&) { gate.wait(); },
+                           of_circuit({.recovery_timeout = 1h, .success_threshold = 3}))}};
+  REQUIRE(putting_off.has_arrived());  // the circuit has let three probes through
+  db::Connection operator_session{database.settings()};
+  operator_session.transaction([&] {
+    lock_circuits(operator_session);
+    putting_off.release();
+    REQUIRE(eventually([&] {  // the completer has met the lock
+      return database.value(
+                 "select count(*) as value from pg_stat_activity where application_name = $1 "
+                 "and state = 'idle' and query not like '/* dogged:complete */%'",
+                 db::Params{}.add(database.application() + " completer")) == "1";
+    }));
+    CHECK(database.value("select probes as value from dogged.circuits") == "3");
+  });
+  CHECK(eventually([&] { return database.value("select probes as value from dogged.circuits") == "1"; }));
+  gate.open();
+}
+
+TEST_CASE("what an attempt says of its circuit is written also if the connection breaks meanwhile") {
+  TestDatabase database;
+  HeldUp writing{database, "dogged.circuits", "new.state = 'open'"};
+  RunningWorker worker{database, {failing({.failure_threshold = 1, .recovery_timeout = 1h})}};
+  database.client().enqueue(charge, no_args);
+  REQUIRE(writing.has_arrived());
+  REQUIRE(test::terminate_connection(database, "completer") == 1);
+  writing.release();
+  CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
+}
+
+TEST_CASE("of the circuits that attempts have spoken of none is forgotten if the connection breaks at the first") {
+  TestDatabase database;
+  make_circuit(database, "closed");
+  database.run("insert into dogged.circuits (name, generation) values ('a-circuit', 7)");
+  runtime::Circuits circuits{
+      std::make_shared<const runtime::Definitions>(runtime::make_definitions({succeeding(charge, {})})),
+      [] { return 0.5; }, std::make_shared<spdlog::logger>("test")};
+  runtime::Report failed;
+  failed.circuit_event = {detail::CircuitEvent::Kind::failure, 7};
+  for (const char* circuit : {"a-circuit", "payments-api"}) {
+    failed.circuit = circuit;
+    circuits.note(failed);
+  }
+  db::Connection broken{database.settings()};
+  broken.abort();
+  CHECK_THROWS_AS(circuits.write_noted(broken), ConnectionError);
+  CHECK(circuits.writes_at() != runtime::never);
+  circuits.write_noted(database.connection());
+  CHECK(circuits.writes_at() == runtime::never);
+  CHECK(database.value("select string_agg(failures::text, ' ' order by name) as value from dogged.circuits") == "1 1");
 }
 
 TEST_CASE("an end that is found on record, since its first answer was lost, is told to the circuit") {

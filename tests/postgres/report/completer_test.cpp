@@ -51,6 +51,24 @@ std::vector<TaskId> ids_of(const std::vector<runtime::Attempt>& attempts) {
   return ids;
 }
 
+/// A completer without a worker.
+struct Parts {
+  Parts(const TestDatabase& database, std::shared_ptr<runtime::Lease> of_worker, detail::RegisteredTask task)
+      : lease(std::move(of_worker)),
+        circuits(std::make_shared<runtime::Circuits>(
+            std::make_shared<const runtime::Definitions>(runtime::make_definitions({std::move(task)})),
+            [] { return 0.5; }, log)),
+        completer({.session = std::make_shared<runtime::Session>(database.settings(), "completer", log)}, lease,
+                  circuits, std::make_shared<runtime::ClaimInbox>(), std::make_shared<runtime::Tally>(), {.log = log}) {
+  }
+
+  std::shared_ptr<spdlog::logger> log =
+      std::make_shared<spdlog::logger>("completer", std::make_shared<spdlog::sinks::null_sink_mt>());
+  std::shared_ptr<runtime::Lease> lease;
+  std::shared_ptr<runtime::Circuits> circuits;
+  runtime::Completer completer;
+};
+
 }  // namespace
 
 TEST_CASE("a completer that has written a part of its batch holds only the attempts of the rest") {
@@ -63,23 +81,15 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   pqxx::work held_up{holder};
   held_up.exec("select pg_advisory_xact_lock(" + std::to_string(ids[1]) + ")");
 
-  const auto log = std::make_shared<spdlog::logger>("completer", std::make_shared<spdlog::sinks::null_sink_mt>());
   // Nothing is sent before the lease is renewed, so both reports are of one batch.
   const auto lease = std::make_shared<runtime::Lease>(worker_id, 10s, SteadyClock::now() - 1min);
   (void)lease->lapse_if_due(SteadyClock::now());
-  runtime::Completer completer{
-      {.session = std::make_shared<runtime::Session>(database.settings(), "completer", log)},
-      lease,
-      std::make_shared<runtime::Circuits>(
-          std::make_shared<const runtime::Definitions>(runtime::make_definitions({test::does_nothing()})),
-          [] { return 0.5; }, log),
-      std::make_shared<runtime::ClaimInbox>(),
-      std::make_shared<runtime::Tally>(),
-      {.log = log}};
+  Parts parts{database, lease, test::does_nothing()};
+  runtime::Completer& completer = parts.completer;
   completer.add(success(ids[0], "17"));
   completer.add(success(ids[1], R"("\u0000")"));  // PostgreSQL refuses this text, so the batch is halved
   (void)lease->note_renewed(SteadyClock::now(), SteadyClock::now());
-  completer.look_again();
+  completer.note_lease_decided();
 
   REQUIRE(eventually([&] {
     return database.value(
@@ -93,4 +103,18 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   held_up.commit();
   CHECK(completer.wait_written(SteadyClock::now() + 1min));
   CHECK(completer.held().empty());
+}
+
+TEST_CASE("a completer writes at its end what was noted of circuits, though nobody has woken it") {
+  TestDatabase database;
+  database.run("insert into dogged.circuits (name, generation) values ('api', 7)");
+  Parts parts{database, std::make_shared<runtime::Lease>(test::add_worker(database), 1min, SteadyClock::now()),
+              test::registered(work, [](Context&, const auto&) {}, {.circuit = "api"})};
+  REQUIRE(eventually([&] { return parts.completer.is_ready(); }));
+  Report failed;
+  failed.circuit = "api";
+  failed.circuit_event = {detail::CircuitEvent::Kind::failure, 7};
+  parts.circuits->note(failed);
+  CHECK(parts.completer.finish(SteadyClock::now() + 1min) == 0);
+  CHECK(database.value("select failures as value from dogged.circuits where name = 'api'") == "1");
 }

@@ -165,8 +165,35 @@ TEST_CASE("successes of a closed circuit without failures are not written, and a
   CHECK(kinds_of(noted.at("psp")) == std::vector{Kind::success, Kind::failure});
   CHECK(ledger.take_noted().empty());
   ledger.note("psp", {Kind::success, 1});
-  ledger.note_again("psp", std::move(noted.at("psp")));
+  ledger.on_written(std::move(noted), start);
   CHECK(kinds_of(ledger.take_noted().at("psp")) == std::vector{Kind::success, Kind::failure, Kind::success});
+}
+
+TEST_CASE("what is noted is written at once, and after a pause where the last try has left events") {
+  CircuitLedger ledger = knowing(psp(CircuitState::half_open));
+  CHECK(ledger.writes_at() == never);
+  ledger.note("psp", {Kind::abandon, 1});
+  CHECK(ledger.writes_at() <= start);
+  CircuitLedger::EventsByCircuit noted = ledger.take_noted();
+  CHECK(ledger.writes_at() == never);
+  ledger.on_written(std::move(noted), start);
+  const TimePoint again = ledger.writes_at();
+  CHECK(again > start);
+  CHECK(again <= start + 1s);
+  ledger.note("psp", {Kind::success, 1});  // what comes meanwhile waits as well: the circuit is locked
+  CHECK(ledger.writes_at() == again);
+  CHECK(kinds_of(ledger.take_noted().at("psp")) == std::vector{Kind::abandon, Kind::success});
+  ledger.on_written({}, start);
+  CHECK(ledger.writes_at() == never);
+  ledger.note("psp", {Kind::success, 1});
+  CHECK(ledger.writes_at() <= start);
+}
+
+TEST_CASE("events of a circuit that was forgotten are written, because it may be half-open") {
+  CircuitLedger ledger = knowing(psp(CircuitState::half_open));
+  ledger.note("psp", {Kind::success, 1});
+  ledger.forget();
+  CHECK(ledger.take_noted().size() == 1);
 }
 
 TEST_CASE("events of an open circuit are written, because a probe may be among them") {

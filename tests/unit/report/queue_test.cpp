@@ -1,7 +1,9 @@
 // Reports that wait for the completer, between threads.
 #include "report/queue.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <utility>
 #include <vector>
 
@@ -25,7 +27,7 @@ bool always() { return true; }
 
 std::vector<TaskId> take_ids(ReportQueue& queue) {
   std::vector<TaskId> ids;
-  for (const Report& report : queue.take_batch(SteadyClock::now(), always)) ids.push_back(report.id);
+  for (const Report& report : queue.take_batch(always, SteadyClock::now)) ids.push_back(report.id);
   return ids;
 }
 
@@ -53,11 +55,28 @@ TEST_CASE("a report is held from when it is added until its batch is written, in
 TEST_CASE("nothing is sent while it may not be, nor once the queue is finished") {
   ReportQueue queue;
   queue.add(queued(1));
-  CHECK(queue.take_batch(SteadyClock::now() + 5ms, [] { return false; }).empty());
+  const TimePoint soon = SteadyClock::now() + 5ms;
+  CHECK(queue.take_batch([] { return false; }, [soon] { return soon; }).empty());
   queue.finish();
   CHECK(queue.is_finished());
-  CHECK(queue.take_batch(never, always).empty());
+  CHECK(queue.take_batch(always, [] { return never; }).empty());
   CHECK(queue.size() == 1);  // it stays counted
+}
+
+TEST_CASE("a wait for reports ends when the time is asked for again and has come") {
+  ReportQueue queue;
+  std::promise<void> asked;
+  std::atomic<bool> has_come{false};
+  auto batch = std::async(std::launch::async, [&, is_first = true]() mutable {
+    return queue.take_batch(always, [&] {
+      if (std::exchange(is_first, false)) asked.set_value();
+      return has_come ? TimePoint{} : never;
+    });
+  });
+  asked.get_future().wait();
+  has_come = true;
+  queue.ask_again();
+  CHECK(batch.get().empty());
 }
 
 TEST_CASE("nobody waits for reports of a finished queue, which no thread writes any more") {
