@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/error.hpp>
+
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "runtime/worker_row.hpp"
@@ -50,13 +52,10 @@ void AdoptedDeclarations::adopt(const sql::DifferingDefinitions::Row& other) {
   try {
     stored = declaration_of(other);
     definitions_->find(name)->second.policies->bind(name, stored.rules);
-  } catch (const std::exception& error) {
-    if (unreadable_.insert(name).second) {
-      log_->log(event("declaration_unreadable"), spdlog::level::warn,
-                "task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
-                name, other.version, error.what());
-    }
-    return;
+  } catch (const InvalidInput& error) {  // a policy that this program does not know, or does not have
+    return tell_of_unreadable(other, error.what());
+  } catch (const nlohmann::json::exception& error) {
+    return tell_of_unreadable(other, error.what());
   }
   unreadable_.erase(name);
   InForce& in_force = *definitions_->find(name)->second.in_force;
@@ -68,6 +67,14 @@ void AdoptedDeclarations::adopt(const sql::DifferingDefinitions::Row& other) {
       name, other.version, stored.to_text());
   in_force.replace_by(std::move(stored));
   adopted_.insert(name);
+}
+
+/// Once, until the declaration can be read.
+void AdoptedDeclarations::tell_of_unreadable(const sql::DifferingDefinitions::Row& other, std::string_view reason) {
+  if (!unreadable_.insert(other.name).second) return;
+  log_->log(event("declaration_unreadable"), spdlog::level::warn,
+            "task {}: its declaration by a worker of version {} cannot be read here, and does not count here: {}",
+            other.name, other.version, reason);
 }
 
 void AdoptedDeclarations::give_up_all_but(const std::set<std::string>& differing) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <spdlog/logger.h>
 
@@ -24,6 +25,7 @@ class AdoptedDeclarations {
 
  private:
   void adopt(const sql::DifferingDefinitions::Row& other);
+  void tell_of_unreadable(const sql::DifferingDefinitions::Row& other, std::string_view reason);
   void give_up_all_but(const std::set<std::string>& differing);
 
   const std::shared_ptr<const Definitions> definitions_;
