@@ -284,12 +284,12 @@ TEST_CASE("a more urgent task runs next, though there is more to do than the wor
   client.enqueue_many(work, std::vector<nlohmann::json>(40'000, no_args));
   RunningWorker worker{database, {order.handler()}, no_polling()};
   REQUIRE(eventually([&] { return order.ran().size() > 5'000; }));
-  const std::size_t before = order.ran().size();
   client.enqueue(work, {{"n", 1}}, {.priority = -1});
+  const std::size_t before = order.ran().size();  // perhaps with the urgent one
   REQUIRE(eventually([&] { return database.value("select count(*) as value from dogged.tasks_live") == "0"; }));
   const std::vector<int> ran = order.ran();
   const auto urgent = static_cast<std::size_t>(std::find(ran.begin(), ran.end(), 1) - ran.begin());
-  CHECK(urgent - before < 10'000);
+  CHECK(urgent < before + 10'000);
 }
 
 TEST_CASE("tasks run by priority, and then in the order in which they became ready") {

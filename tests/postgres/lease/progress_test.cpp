@@ -7,6 +7,7 @@
 
 #include "sql/lease.hpp"
 #include "support/catch.hpp"
+#include "support/heartbeats.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 #include "support/worker_process.hpp"
@@ -218,15 +219,9 @@ TEST_CASE("a write of progress that is refused is tried once a second, and cance
                        })},
                        {.heartbeat = 200ms, .lease = 10s}};
   const auto refused = [&] { return std::stoi(database.value("select last_value as value from dogged.refused")); };
-  const auto last_beat = [&] {
-    return database.value("select heartbeat_at as value from dogged.workers where id = $1::bigint",
-                          db::Params{}.add(worker.id()));
-  };
   REQUIRE(eventually([&] { return database.value("select is_called as value from dogged.refused") == "t"; }));
   const int before = refused();
-  for (int beat = 0; beat < 10; ++beat) {
-    REQUIRE(eventually([&, before = last_beat()] { return last_beat() != before; }));
-  }
+  REQUIRE(test::beats(database, worker.id(), 10));
   CHECK(refused() - before <= 4);  // beats come five times a second
   CHECK(client.cancel(id) == CancelResult::requested);
   CHECK(eventually([&] { return database.status_of(id) == "cancelled"; }));

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "support/catch.hpp"
+#include "support/heartbeats.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 
@@ -356,11 +357,12 @@ TEST_CASE(
 TEST_CASE("a report that PostgreSQL refuses even without its extras is kept, and written once that is over") {
   TestDatabase database;
   refuse_attempts(database, "23514", "true");
-  RunningWorker worker{database, {registered(work, [](Context&, const nlohmann::json&) {})}};
+  RunningWorker worker{
+      database, {registered(work, [](Context&, const nlohmann::json&) {})}, {.heartbeat = 20ms, .lease = 10s}};
   database.client().enqueue_many(work, std::vector<nlohmann::json>(5, no_args));
   REQUIRE(was_refused(database, 4));
   const int refused = count_refused(database);
-  std::this_thread::sleep_for(300ms);
+  REQUIRE(test::beats(database, worker.id(), 10));
   CHECK(count_refused(database) < refused + 10);  // it waits longer and longer instead of hammering
   database.run("drop trigger refuse on dogged.task_attempts");
   REQUIRE(eventually(
