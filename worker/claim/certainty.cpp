@@ -1,6 +1,7 @@
 // See certainty.hpp.
 #include "claim/certainty.hpp"
 
+#include <ostream>
 #include <utility>
 
 namespace dogged::runtime {
@@ -54,9 +55,24 @@ std::string_view to_text(Certainty::State state) noexcept {
     case Certainty::State::reconciling:
       return "reconciling";
     case Certainty::State::some_locked:
-      return "some locked";
+      break;
   }
-  return "unknown";
+  return "some locked";
 }
+
+std::string_view to_text(Certainty::Ask ask) noexcept {
+  switch (ask) {
+    case Certainty::Ask::nothing:
+      return "nothing";
+    case Certainty::Ask::begin_session:
+      return "begin session";
+    case Certainty::Ask::give_back:
+      break;
+  }
+  return "give back";
+}
+
+std::ostream& operator<<(std::ostream& out, Certainty::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, Certainty::Ask ask) { return out << to_text(ask); }
 
 }  // namespace dogged::runtime

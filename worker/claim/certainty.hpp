@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <vector>
 
@@ -55,5 +56,8 @@ class Certainty {
 };
 
 [[nodiscard]] std::string_view to_text(Certainty::State state) noexcept;
+[[nodiscard]] std::string_view to_text(Certainty::Ask ask) noexcept;
+std::ostream& operator<<(std::ostream& out, Certainty::State state);
+std::ostream& operator<<(std::ostream& out, Certainty::Ask ask);
 
 }  // namespace dogged::runtime

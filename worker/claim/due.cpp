@@ -2,6 +2,7 @@
 #include "claim/due.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -92,9 +93,24 @@ std::string_view to_text(DueTime::State state) noexcept {
     case DueTime::State::missed:
       return "missed";
     case DueTime::State::overdue:
-      return "overdue";
+      break;
   }
-  return "unknown";
+  return "overdue";
 }
+
+std::string_view to_text(DueTime::Ask ask) noexcept {
+  switch (ask) {
+    case DueTime::Ask::nothing:
+      return "nothing";
+    case DueTime::Ask::promote:
+      return "promote";
+    case DueTime::Ask::due_time:
+      break;
+  }
+  return "due time";
+}
+
+std::ostream& operator<<(std::ostream& out, DueTime::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, DueTime::Ask ask) { return out << to_text(ask); }
 
 }  // namespace dogged::runtime

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <optional>
 #include <string_view>
 
@@ -52,5 +53,8 @@ class DueTime {
 };
 
 [[nodiscard]] std::string_view to_text(DueTime::State state) noexcept;
+[[nodiscard]] std::string_view to_text(DueTime::Ask ask) noexcept;
+std::ostream& operator<<(std::ostream& out, DueTime::State state);
+std::ostream& operator<<(std::ostream& out, DueTime::Ask ask);
 
 }  // namespace dogged::runtime

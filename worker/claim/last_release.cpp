@@ -33,6 +33,7 @@ std::string_view to_text(LastRelease::Step step) noexcept {
   return "given up";
 }
 
+std::ostream& operator<<(std::ostream& out, LastRelease::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const LastRelease::Action& action) { return out << to_text(action.step); }
 
 }  // namespace dogged::runtime

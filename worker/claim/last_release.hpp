@@ -44,6 +44,7 @@ class LastRelease {
 };
 
 [[nodiscard]] std::string_view to_text(LastRelease::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, LastRelease::Step step);
 std::ostream& operator<<(std::ostream& out, const LastRelease::Action& action);
 
 }  // namespace dogged::runtime

@@ -292,10 +292,12 @@ std::string_view to_text(ClaimPlan::Step step) noexcept {
     case Step::ask_oldest_transaction:
       return "ask oldest transaction";
     case Step::hear:
-      return "hear";
+      break;
   }
-  return "unknown";
+  return "hear";
 }
+
+std::ostream& operator<<(std::ostream& out, ClaimPlan::Step step) { return out << to_text(step); }
 
 std::ostream& operator<<(std::ostream& out, const ClaimPlan::Action& action) {
   out << to_text(action.step);

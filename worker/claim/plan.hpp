@@ -146,6 +146,7 @@ class ClaimPlan {
 };
 
 [[nodiscard]] std::string_view to_text(ClaimPlan::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, ClaimPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const ClaimPlan::Action& action);
 
 }  // namespace dogged::runtime

@@ -2,6 +2,7 @@
 #include "claim/queues.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -106,9 +107,11 @@ std::string_view to_text(ServedQueues::State state) noexcept {
     case ServedQueues::State::drained:
       return "drained";
     case ServedQueues::State::paused:
-      return "paused";
+      break;
   }
-  return "unknown";
+  return "paused";
 }
+
+std::ostream& operator<<(std::ostream& out, ServedQueues::State state) { return out << to_text(state); }
 
 }  // namespace dogged::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,5 +74,6 @@ class ServedQueues {
 };
 
 [[nodiscard]] std::string_view to_text(ServedQueues::State state) noexcept;
+std::ostream& operator<<(std::ostream& out, ServedQueues::State state);
 
 }  // namespace dogged::runtime

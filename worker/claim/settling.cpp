@@ -2,6 +2,7 @@
 #include "claim/settling.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -47,6 +48,23 @@ void Settling::forget(TimePoint now) {
   settled_ = 0;
   last_position_ = 0;
   look_through_all_at_ = now + between_looks_through_all;
+}
+
+std::string_view to_text(Settling::Outcome outcome) noexcept {
+  switch (outcome) {
+    case Settling::Outcome::taken:
+      return "taken";
+    case Settling::Outcome::sequence_set_back:
+      break;
+  }
+  return "sequence set back";
+}
+
+std::ostream& operator<<(std::ostream& out, Settling::Outcome outcome) { return out << to_text(outcome); }
+
+std::ostream& operator<<(std::ostream& out, const Settling::Question& question) {
+  out << "up to position " << question.positions.last << " before transaction " << question.positions.next_transaction;
+  return question.from_beginning ? out << ", from the beginning" : out;
 }
 
 }  // namespace dogged::runtime

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
+#include <string_view>
 
 #include "runtime/time.hpp"
 
@@ -57,5 +59,9 @@ class Settling {
   std::int64_t settled_ = 0;            // no open transaction can still use a position up to this one
   std::int64_t last_position_ = 0;      // by the last answer; 0: unknown
 };
+
+[[nodiscard]] std::string_view to_text(Settling::Outcome outcome) noexcept;
+std::ostream& operator<<(std::ostream& out, Settling::Outcome outcome);
+std::ostream& operator<<(std::ostream& out, const Settling::Question& question);
 
 }  // namespace dogged::runtime

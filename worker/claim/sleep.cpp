@@ -2,6 +2,7 @@
 #include "claim/sleep.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -117,9 +118,41 @@ std::string_view to_text(Sleep::State state) noexcept {
     case Sleep::State::falling_asleep:
       return "falling asleep";
     case Sleep::State::asleep:
-      return "asleep";
+      break;
   }
-  return "unknown";
+  return "asleep";
 }
+
+std::string_view to_text(Sleep::Ask ask) noexcept {
+  switch (ask) {
+    case Sleep::Ask::nothing:
+      return "nothing";
+    case Sleep::Ask::wake_up:
+      return "wake up";
+    case Sleep::Ask::fall_asleep:
+      return "fall asleep";
+    case Sleep::Ask::oldest_transaction:
+      break;
+  }
+  return "oldest transaction";
+}
+
+std::string_view to_text(Sleep::Look look) noexcept {
+  switch (look) {
+    case Sleep::Look::nowhere:
+      return "nowhere";
+    case Sleep::Look::in_queues:
+      return "in queues";
+    case Sleep::Look::everywhere:
+      return "everywhere";
+    case Sleep::Look::for_missed:
+      break;
+  }
+  return "for missed";
+}
+
+std::ostream& operator<<(std::ostream& out, Sleep::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, Sleep::Ask ask) { return out << to_text(ask); }
+std::ostream& operator<<(std::ostream& out, Sleep::Look look) { return out << to_text(look); }
 
 }  // namespace dogged::runtime

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include "runtime/time.hpp"
@@ -85,5 +86,10 @@ class Sleep {
 };
 
 [[nodiscard]] std::string_view to_text(Sleep::State state) noexcept;
+[[nodiscard]] std::string_view to_text(Sleep::Ask ask) noexcept;
+[[nodiscard]] std::string_view to_text(Sleep::Look look) noexcept;
+std::ostream& operator<<(std::ostream& out, Sleep::State state);
+std::ostream& operator<<(std::ostream& out, Sleep::Ask ask);
+std::ostream& operator<<(std::ostream& out, Sleep::Look look);
 
 }  // namespace dogged::runtime

@@ -71,6 +71,7 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, KeeperPlan::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) { return out << to_text(action.step); }
 
 }  // namespace dogged::runtime

@@ -79,6 +79,7 @@ class KeeperPlan {
 [[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;
 [[nodiscard]] std::string_view to_text(KeeperPlan::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, KeeperPlan::State state);
+std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action);
 
 }  // namespace dogged::runtime

@@ -2,6 +2,7 @@
 #include "lease/lease.hpp"
 
 #include <algorithm>
+#include <ostream>
 
 namespace dogged::runtime {
 
@@ -54,5 +55,21 @@ bool Lease::lapse_if_due(SteadyClock::time_point now) {
   state_ = State::lapsed;
   return true;
 }
+
+std::string_view to_text(Lease::State state) noexcept {
+  switch (state) {
+    case Lease::State::held:
+      return "held";
+    case Lease::State::lapsed:
+      return "lapsed";
+    case Lease::State::regained:
+      return "regained";
+    case Lease::State::ended:
+      break;
+  }
+  return "ended";
+}
+
+std::ostream& operator<<(std::ostream& out, Lease::State state) { return out << to_text(state); }
 
 }  // namespace dogged::runtime

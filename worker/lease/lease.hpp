@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
+#include <string_view>
 
 #include <dogged/detail/mutex.hpp>
 
@@ -57,5 +59,8 @@ class Lease {
   SteadyClock::time_point renewed_at_ DOGGED_GUARDED_BY(mutex_);
   SteadyClock::duration last_gap_ DOGGED_GUARDED_BY(mutex_){0};  // between that renewal and the one before
 };
+
+[[nodiscard]] std::string_view to_text(Lease::State state) noexcept;
+std::ostream& operator<<(std::ostream& out, Lease::State state);
 
 }  // namespace dogged::runtime

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace dogged::runtime {
 
@@ -35,5 +37,8 @@ class KnownSteps {
   bool are_all_ = false;
   std::set<std::string> unsure_;  // on record, or begun
 };
+
+[[nodiscard]] std::string_view to_text(KnownSteps::Ask ask) noexcept;
+std::ostream& operator<<(std::ostream& out, KnownSteps::Ask ask);
 
 }  // namespace dogged::runtime

@@ -77,6 +77,8 @@ std::string_view to_text(WaitPlan::Step step) noexcept {
   return "lost";
 }
 
+std::ostream& operator<<(std::ostream& out, WaitPlan::Answer answer) { return out << to_text(answer); }
+std::ostream& operator<<(std::ostream& out, WaitPlan::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action) { return out << to_text(action.step); }
 
 }  // namespace dogged::runtime

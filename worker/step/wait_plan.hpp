@@ -55,6 +55,8 @@ class WaitPlan {
 [[nodiscard]] WaitPlan::Answer wait_answer_from_text(std::string_view text);
 [[nodiscard]] std::string_view to_text(WaitPlan::Answer answer) noexcept;
 [[nodiscard]] std::string_view to_text(WaitPlan::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, WaitPlan::Answer answer);
+std::ostream& operator<<(std::ostream& out, WaitPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action);
 
 }  // namespace dogged::runtime

@@ -1,6 +1,7 @@
 // See export_plan.hpp.
 #include "trace/export_plan.hpp"
 
+#include <ostream>
 #include <utility>
 
 namespace dogged::runtime {
@@ -32,5 +33,35 @@ ExportPlan::Verdict ExportPlan::on_answer(const ExportAnswer& answer, TimePoint 
   again_at_ = now + answer.retry_after.value_or(delay->delay);
   return Verdict::try_again;
 }
+
+std::string_view to_text(ExportPlan::Action::Kind kind) noexcept {
+  switch (kind) {
+    case ExportPlan::Action::Kind::wait:
+      return "wait";
+    case ExportPlan::Action::Kind::take:
+      return "take";
+    case ExportPlan::Action::Kind::send_again:
+      break;
+  }
+  return "send again";
+}
+
+std::string_view to_text(ExportPlan::Verdict verdict) noexcept {
+  switch (verdict) {
+    case ExportPlan::Verdict::taken:
+      return "taken";
+    case ExportPlan::Verdict::refused:
+      return "refused";
+    case ExportPlan::Verdict::failed:
+      return "failed";
+    case ExportPlan::Verdict::try_again:
+      break;
+  }
+  return "try again";
+}
+
+std::ostream& operator<<(std::ostream& out, ExportPlan::Action::Kind kind) { return out << to_text(kind); }
+std::ostream& operator<<(std::ostream& out, const ExportPlan::Action& action) { return out << to_text(action.kind); }
+std::ostream& operator<<(std::ostream& out, ExportPlan::Verdict verdict) { return out << to_text(verdict); }
 
 }  // namespace dogged::runtime

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <dogged/policy.hpp>
 
@@ -69,5 +71,11 @@ class ExportPlan {
   std::optional<TimePoint> again_at_;
   bool is_hurried_ = false;
 };
+
+[[nodiscard]] std::string_view to_text(ExportPlan::Action::Kind kind) noexcept;
+[[nodiscard]] std::string_view to_text(ExportPlan::Verdict verdict) noexcept;
+std::ostream& operator<<(std::ostream& out, ExportPlan::Action::Kind kind);
+std::ostream& operator<<(std::ostream& out, const ExportPlan::Action& action);
+std::ostream& operator<<(std::ostream& out, ExportPlan::Verdict verdict);
 
 }  // namespace dogged::runtime

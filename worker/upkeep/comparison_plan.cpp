@@ -2,6 +2,7 @@
 #include "upkeep/comparison_plan.hpp"
 
 #include <chrono>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -34,5 +35,19 @@ void ComparisonPlan::on_refused(TimePoint now) noexcept {
   state_ = State::awaited;
   compares_again_at_ = now + again_after_refusal_;
 }
+
+std::string_view to_text(ComparisonPlan::State state) noexcept {
+  switch (state) {
+    case ComparisonPlan::State::compared:
+      return "compared";
+    case ComparisonPlan::State::awaited:
+      return "awaited";
+    case ComparisonPlan::State::due:
+      break;
+  }
+  return "due";
+}
+
+std::ostream& operator<<(std::ostream& out, ComparisonPlan::State state) { return out << to_text(state); }
 
 }  // namespace dogged::runtime

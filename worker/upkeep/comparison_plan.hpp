@@ -1,6 +1,9 @@
 // The plan decides when the worker compares its declarations of tasks and schedules with those of other workers. Pure.
 #pragma once
 
+#include <iosfwd>
+#include <string_view>
+
 #include "runtime/time.hpp"
 #include "upkeep/outlook.hpp"
 
@@ -39,5 +42,8 @@ class ComparisonPlan {
   TimePoint compared_at_{};
   TimePoint compares_again_at_{};
 };
+
+[[nodiscard]] std::string_view to_text(ComparisonPlan::State state) noexcept;
+std::ostream& operator<<(std::ostream& out, ComparisonPlan::State state);
 
 }  // namespace dogged::runtime

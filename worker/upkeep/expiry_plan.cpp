@@ -2,6 +2,7 @@
 #include "upkeep/expiry_plan.hpp"
 
 #include <chrono>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -35,5 +36,17 @@ void ExpiryPlan::finish() noexcept {
   expired_at_ = asked_at_;
   if (!looked_back_) expire_all_at_ = asked_at_ + between_looks_at_all;
 }
+
+std::string_view to_text(ExpiryPlan::State state) noexcept {
+  switch (state) {
+    case ExpiryPlan::State::idle:
+      return "idle";
+    case ExpiryPlan::State::ending:
+      break;
+  }
+  return "ending";
+}
+
+std::ostream& operator<<(std::ostream& out, ExpiryPlan::State state) { return out << to_text(state); }
 
 }  // namespace dogged::runtime

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <optional>
+#include <string_view>
 
 #include "runtime/time.hpp"
 
@@ -37,5 +39,8 @@ class ExpiryPlan {
   TimePoint expired_at_{};     // up to then every task was ended that had expired
   TimePoint expire_all_at_{};  // from then on a look goes back for ever
 };
+
+[[nodiscard]] std::string_view to_text(ExpiryPlan::State state) noexcept;
+std::ostream& operator<<(std::ostream& out, ExpiryPlan::State state);
 
 }  // namespace dogged::runtime

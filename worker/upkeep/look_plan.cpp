@@ -2,6 +2,7 @@
 #include "upkeep/look_plan.hpp"
 
 #include <algorithm>
+#include <ostream>
 #include <utility>
 
 namespace dogged::runtime {
@@ -55,5 +56,19 @@ void LookPlan::on_failure(TimePoint now) noexcept {
   may_look_at_ = now + heartbeat_;
   looks_at_ = now;
 }
+
+std::string_view to_text(LookPlan::Ask ask) noexcept {
+  switch (ask) {
+    case LookPlan::Ask::nothing:
+      return "nothing";
+    case LookPlan::Ask::connect:
+      return "connect";
+    case LookPlan::Ask::look:
+      break;
+  }
+  return "look";
+}
+
+std::ostream& operator<<(std::ostream& out, LookPlan::Ask ask) { return out << to_text(ask); }
 
 }  // namespace dogged::runtime

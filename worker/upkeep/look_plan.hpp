@@ -2,6 +2,9 @@
 // Pure.
 #pragma once
 
+#include <iosfwd>
+#include <string_view>
+
 #include "runtime/time.hpp"
 #include "upkeep/outlook.hpp"
 
@@ -46,5 +49,8 @@ class LookPlan {
   milliseconds rescue_again_after_{0};  // 0: the last rescue has left no task
   TimePoint rescue_again_at_;
 };
+
+[[nodiscard]] std::string_view to_text(LookPlan::Ask ask) noexcept;
+std::ostream& operator<<(std::ostream& out, LookPlan::Ask ask);
 
 }  // namespace dogged::runtime

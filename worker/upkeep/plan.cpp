@@ -200,6 +200,7 @@ std::string_view to_text(UpkeepPlan::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, UpkeepPlan::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, UpkeepPlan::Step step) { return out << to_text(step); }
 
 std::ostream& operator<<(std::ostream& out, const UpkeepPlan::Action& action) {
   using Step = UpkeepPlan::Step;

@@ -113,6 +113,7 @@ class UpkeepPlan {
 [[nodiscard]] std::string_view to_text(UpkeepPlan::State state) noexcept;
 [[nodiscard]] std::string_view to_text(UpkeepPlan::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, UpkeepPlan::State state);
+std::ostream& operator<<(std::ostream& out, UpkeepPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const UpkeepPlan::Action& action);
 
 }  // namespace dogged::runtime
