@@ -326,26 +326,29 @@ TEST_CASE("resume from now starts a schedule that a clock ahead had put off, and
   };
   const std::string next = "select next_at::text as value from dogged.schedules";
   const std::string passed_over = "select dogged.passed_over_tick(id)::text as value from dogged.schedules";
-  database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 0 * * *\"}')");
-  const std::string tomorrow = database.value(next);
+  // Once a day, half a day from now: no tick falls due meanwhile.
+  database.run(
+      "select dogged.set_schedule('nightly', jsonb_build_object('spec', "
+      "to_char(now() at time zone 'UTC' + interval '12 hours', 'FMMI FMHH24') || ' * * *'))");
+  const std::string upcoming = database.value(next);
   CHECK(resume() == "false");
   CHECK(database.value(passed_over) == "null");
-  // The clock was 100 days ahead: the tick of then has fired, and that of tomorrow has not.
+  // The clock was 100 days ahead: the tick of then has fired, and the next one has not.
   database.run(
       "insert into dogged.schedule_ticks (schedule_id, scheduled_at, outcome, origin, decided_at) "
       "select id, next_at + interval '2400 hours', 'fired', 'clock', now() from dogged.schedules");
   database.run(
       "update dogged.schedules set last_tick_at = next_at + interval '2400 hours', "
       "next_at = next_at + interval '2424 hours', fires_at = next_at + interval '2424 hours'");
-  CHECK(database.value(passed_over) == tomorrow);
+  CHECK(database.value(passed_over) == upcoming);
   SECTION("not paused") {}
   SECTION("paused") { database.run("select dogged.pause_schedule('nightly')"); }
   SECTION("paused and resumed, which does not suffice") {
     database.script("select dogged.pause_schedule('nightly'); select dogged.resume_schedule('nightly')");
   }
-  CHECK(database.value(passed_over) == tomorrow);
+  CHECK(database.value(passed_over) == upcoming);
   CHECK(resume() == "true");
-  CHECK(database.value(next) == tomorrow);
+  CHECK(database.value(next) == upcoming);
   CHECK(database.value("select (fires_at = next_at and last_tick_at <= now())::text as value from dogged.schedules") ==
         "true");
   CHECK(database.value(passed_over) == "null");
@@ -465,7 +468,9 @@ TEST_CASE(
   TestDatabase database;
   add_schedule(database);
   database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 3 * * *\"}')");
-  const std::string today = "date_trunc('day', now(), 'UTC')";
+  // Read once: the tests may run over midnight.
+  const std::string today =
+      "'" + database.value("select date_trunc('day', now(), 'UTC')::text as value") + "'::timestamptz";
   const std::string range = today + " - interval '144 hours', " + today + " - interval '24 hours')::text as value";
   CHECK(database.value("select dogged.backfill_schedule('nightly', " + range) == "5");
   CHECK(ticks(database) == "fired 1, waiting 4");
@@ -679,10 +684,11 @@ TEST_CASE("a tick that is due when its schedule gets other times is not lost") {
 TEST_CASE("a tick that falls due while a change of its schedule waits for a lock is not lost") {
   TestDatabase database;
   add_schedule(database);
+  std::jthread change;  // before the connection, whose end releases the lock: a failed check must not wait for ever
   db::Connection locking{database.settings()};
   locking.run({"begin", "begin"});
   locking.run({"lock", "select from dogged.schedules for update"});
-  std::thread change{[settings = database.settings()] {
+  change = std::jthread{[settings = database.settings()] {
     db::Connection connection{settings};
     connection.run({"change", R"(select dogged.set_schedule('nightly', '{"spec": "0 0 1 2 *"}'))"});
   }};
@@ -863,14 +869,18 @@ TEST_CASE("no tick of a day that retention has dropped fires, whatever the catch
   const std::string catch_up = GENERATE("null", "100", "0");
   TestDatabase database;
   add_schedule(database, ", overlap => 'allow_all', catch_up => '10 days', catch_up_limit => " + catch_up);
-  database.run("update dogged.settings set ticks_since = (now() at time zone 'UTC')::date - 2");
+  // Read once: the test may run over midnight.
+  const std::string today = "'" + database.value("select (now() at time zone 'UTC')::date::text as value") + "'::date";
+  database.run("update dogged.settings set ticks_since = " + today + " - 2");
   database.run(
       "update dogged.schedules set compiled = dogged.compile_spec('0 12 * * *'), fires_at = now() - interval '1 s', "
-      "next_at = ((now() at time zone 'UTC')::date - 5 + time '12:00') at time zone 'UTC'");
+      "next_at = (" +
+      today + " - 5 + time '12:00') at time zone 'UTC'");
   fire(database);
   CHECK(database.value("select count(*) as value from dogged.schedule_ticks, dogged.settings "
                        "where outcome = 'fired' and scheduled_at < ticks_since::timestamp at time zone 'UTC'") == "0");
-  CHECK((database.value("select min(scheduled_at) = ((now() at time zone 'UTC')::date - 2 + time '12:00') at time zone "
+  CHECK((database.value("select min(scheduled_at) = (" + today +
+                        " - 2 + time '12:00') at time zone "
                         "'UTC' as value from dogged.schedule_ticks where outcome = 'fired'") == "t") ==
         (catch_up != "0"));
   CHECK(contains(ticks(database), "skipped missed 1"));
