@@ -22,8 +22,14 @@ UpkeepPlan::UpkeepPlan(const Settings& settings, TimePoint now) noexcept
 
 UpkeepPlan::Action UpkeepPlan::next(TimePoint now) {
   if (is_stopping_ && state_ != State::rescue) return {.step = Step::end};
+  bool all_answered = false;
   for (int turns = 0; turns < turns_of_two_rounds; ++turns) {
-    if (auto action = take_turn(now)) return *action;
+    if (state_ == State::rest && std::exchange(has_asked_, false)) all_answered = true;
+    if (auto action = take_turn(now)) {
+      action->all_answered = all_answered;
+      has_asked_ = has_asked_ || (action->step != Step::connect && action->step != Step::wait);
+      return *action;
+    }
   }
   require_invariant(false, "two rounds of upkeep give an action");
   return {.step = Step::end};
@@ -80,7 +86,7 @@ std::optional<UpkeepPlan::Action> UpkeepPlan::rest(TimePoint now) {
   state_ = State::ticks;
   const TimePoint until = std::min(looks_.looks_at(), ticks_.asks_at());
   if (until <= now || expiry_.state() != ExpiryPlan::State::idle) return std::nullopt;
-  return Action{.step = Step::wait, .until = until, .all_answered = std::exchange(has_worked_, false)};
+  return Action{.step = Step::wait, .until = until};
 }
 
 void UpkeepPlan::on_told(const UpkeepInbox::Told& told, TimePoint now) noexcept {
@@ -89,16 +95,6 @@ void UpkeepPlan::on_told(const UpkeepInbox::Told& told, TimePoint now) noexcept 
     looks_.on_worker_began(now);
     comparison_.on_worker_began();
   }
-}
-
-void UpkeepPlan::on_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept {
-  ticks_.on_fired(schedules, due_in, now);
-  has_worked_ = true;
-}
-
-void UpkeepPlan::on_ticks_refused(TimePoint now) noexcept {
-  ticks_.on_refused(now);
-  has_worked_ = true;
 }
 
 bool UpkeepPlan::on_looked(const Outlook& found, const Lease& own, TimePoint now) {
@@ -140,7 +136,6 @@ void UpkeepPlan::end_look(const Outlook& found, TimePoint now) noexcept {
   expiry_.on_looked(found.has_expired, asked_at_);
   comparison_.on_looked(found, asked_at_, now);
   state_ = State::expiry;
-  has_worked_ = true;
 }
 
 void UpkeepPlan::on_failure(TimePoint now) noexcept {
@@ -148,7 +143,7 @@ void UpkeepPlan::on_failure(TimePoint now) noexcept {
   expiry_.on_failure();
   comparison_.on_failure();
   state_ = State::ticks;
-  has_worked_ = false;
+  has_asked_ = false;
 }
 
 std::string_view to_text(UpkeepPlan::State state) noexcept {
@@ -207,13 +202,15 @@ std::ostream& operator<<(std::ostream& out, const UpkeepPlan::Action& action) {
   out << to_text(action.step);
   if (action.step == Step::wait) {
     out << " until " << action.until.time_since_epoch().count();
-    if (action.all_answered) out << ", all answered";
   } else if (action.step == Step::look || action.step == Step::expire) {
     out << " back ";
-    if (action.look_back) return out << action.look_back->count() << " ms";
-    out << "for ever";
+    if (action.look_back) {
+      out << action.look_back->count() << " ms";
+    } else {
+      out << "for ever";
+    }
   }
-  return out;
+  return action.all_answered ? out << ", all answered" : out;
 }
 
 }  // namespace dogged::runtime

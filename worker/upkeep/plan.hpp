@@ -59,7 +59,7 @@ class UpkeepPlan {
   struct Action {
     Step step = Step::end;
     TimePoint until = {};                        ///< of wait
-    bool all_answered = false;                   ///< of wait: since the last one, work was done, and nothing failed
+    bool all_answered = false;                   ///< a round is over that asked the database, and nothing failed in it
     std::optional<milliseconds> look_back = {};  ///< how far to go back for expired tasks; nothing: for ever
 
     friend bool operator==(const Action&, const Action&) = default;
@@ -78,8 +78,10 @@ class UpkeepPlan {
   /// this worker has just ended.
   void on_stopping() noexcept { is_stopping_ = true; }
   /// Ticks of `schedules` schedules were fired, and the next tick is due in `due_in`.
-  void on_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept;
-  void on_ticks_refused(TimePoint now) noexcept;
+  void on_fired(int schedules, std::optional<milliseconds> due_in, TimePoint now) noexcept {
+    ticks_.on_fired(schedules, due_in, now);
+  }
+  void on_ticks_refused(TimePoint now) noexcept { ticks_.on_refused(now); }
   /// `own`: the worker's own lease. True if from now on the others have time to renew their leases, which have lapsed.
   [[nodiscard]] bool on_looked(const Outlook& found, const Lease& own, TimePoint now);
   void on_leases_ended();
@@ -107,7 +109,7 @@ class UpkeepPlan {
   State state_ = State::ticks;
   TimePoint asked_at_{};  // the last look
   bool is_stopping_ = false;
-  bool has_worked_ = false;  // since the last wait or failure
+  bool has_asked_ = false;  // in this round, and nothing has failed since
 };
 
 [[nodiscard]] std::string_view to_text(UpkeepPlan::State state) noexcept;

@@ -73,6 +73,7 @@ void Upkeep::run() {
 }
 
 void Upkeep::carry_out(const UpkeepPlan::Action& action) {
+  if (action.all_answered) service_.session().succeeded();
   switch (action.step) {
     case UpkeepPlan::Step::fire_ticks:
       return fire_ticks();
@@ -92,7 +93,6 @@ void Upkeep::carry_out(const UpkeepPlan::Action& action) {
       return compare();
     case UpkeepPlan::Step::wait:
       tell_of_expired();
-      if (action.all_answered) service_.session().succeeded();
       (void)service_.wait_until(action.until);
       return;
     case UpkeepPlan::Step::end:

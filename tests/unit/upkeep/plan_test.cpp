@@ -123,6 +123,19 @@ TEST_CASE("ticks that are due without end do not keep a due look waiting") {
   CHECK(fired == 10);
 }
 
+TEST_CASE("upkeep says after each round that the database has answered, also where work never ends") {
+  UpkeepPlan plan = plan_after({.tick_due_in = 0ms});
+  CHECK(plan.next(start).step == UpkeepStep::compare);
+  plan.on_compared();
+  for (int round = 0; round < 3; ++round) {
+    CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::fire_ticks, .all_answered = true});
+    plan.on_fired(50, -1ms, start);
+  }
+  CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::fire_ticks, .all_answered = true});
+  plan.on_failure(start);
+  CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::fire_ticks});
+}
+
 TEST_CASE("ticks and comparisons that PostgreSQL refuses are tried again later, and hold up no look") {
   UpkeepPlan plan = plan_after({.lapses_in = 1h, .tick_due_in = 0ms});
   CHECK(plan.next(start).step == UpkeepStep::compare);

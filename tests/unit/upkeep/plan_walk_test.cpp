@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
@@ -49,7 +50,7 @@ struct Fleet {
   TimePoint fires_again_at = start;
   std::optional<TimePoint> left_at = {};  // the last rescue has left a task
   TimePoint first_left_at{};              // since the last rescue that has left none
-  bool has_worked = false;                // since the last wait or failure
+  bool has_worked = false;                // since the last failure, or since it was told that all is answered
   int actions_without_ticks = 0;          // while ticks were due
   int actions_without_look = 0;           // while a lapse was due to be looked for
 
@@ -58,6 +59,7 @@ struct Fleet {
     for (int steps = 0; steps < 40; ++steps) {
       const UpkeepPlan::Action action = plan.next(now);
       if (action.step == UpkeepPlan::Step::wait) return check_wait(action);
+      if (action.all_answered) REQUIRE(std::exchange(has_worked, false));
       now += action.step == UpkeepPlan::Step::expire ? 400ms : 1ms;
       count(action.step);
       if (fails_in > 0 && --fails_in == 0) {
