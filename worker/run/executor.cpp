@@ -25,8 +25,18 @@ namespace dogged::runtime {
 /// What one thread works on. The thread shares it, because an abandoned thread outlives the executor.
 struct Executor::Runner {
   Pool::Slot slot;
-  std::optional<AttemptTrace> trace;  // of the slot's run, and begun with it
+  std::optional<AttemptTrace> trace;  // of the slot's run, or of its next one
   std::optional<StopSignal> stop;     // likewise
+
+  /// For the slot's next run. May throw.
+  void prepare() {
+    if (!trace) trace.emplace();
+    if (!stop) stop.emplace();
+  }
+  void forget_run() noexcept {
+    trace.reset();
+    stop.reset();
+  }
   const Definition* counted = nullptr;
   AttemptCounts::ByOutcome* counts = nullptr;  // of `counted`, which ran last
 };
@@ -172,6 +182,7 @@ void Executor::State::end_broken(Runner& runner, std::exception_ptr error) {
 void Executor::State::run_tasks(Runner& runner) {
   detail::Lock lock{mutex};
   while (!ended) {
+    runner.prepare();  // before the pool hands out a task, which would be lost if there is no memory
     // Before the lease is read: a renewal between the two must not make a lease look lapsed that never was.
     const TimePoint now = SteadyClock::now();
     const Pool::Next next = pool.next(runner.slot, now, around.lease->held_until());
@@ -180,8 +191,6 @@ void Executor::State::run_tasks(Runner& runner) {
       continue;
     }
     if (next == Pool::Next::run) {
-      runner.trace.emplace();
-      runner.stop.emplace();
       const TimePoint deadline = runner.slot.run().deadline;
       if (deadline != never) around.listener.on_deadline(deadline);
     }
@@ -194,6 +203,7 @@ void Executor::State::run_tasks(Runner& runner) {
     lock.lock();
     if (next == Pool::Next::run) {
       pool.on_reported(runner.slot);
+      runner.forget_run();
       if (!pool.runs_any()) idle.notify_all();
     }
   }

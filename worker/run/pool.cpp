@@ -43,13 +43,13 @@ Pool::Next Pool::next(Slot& slot, TimePoint now, TimePoint held_until) {
     close();
     return Next::wait;
   }
-  ClaimedTask task = std::move(waiting_.front());
-  waiting_.pop_front();
-  if (now >= task.expires_at) {
-    expired_.push_back(std::move(task));
+  if (now >= waiting_.front().expires_at) {
+    expired_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();  // behind what may throw: no task is lost
     return Next::expired;
   }
-  slot.run_.emplace(std::move(task), now);
+  slot.run_.emplace(std::move(waiting_.front()), now);
+  waiting_.pop_front();
   slot.state_ = SlotState::running;
   ++running_;
   return Next::run;

@@ -19,6 +19,7 @@
 
 #include "runtime/first_defect.hpp"
 #include "runtime/invariant.hpp"
+#include "support/allocations.hpp"
 #include "support/catch.hpp"
 #include "support/counting_listener.hpp"
 #include "tasks/definition.hpp"
@@ -109,6 +110,43 @@ TEST_CASE("a broken invariant on a thread reaches the owner, and nothing waits f
   CHECK(executor.give_up_all().empty());
   REQUIRE(executor.held().size() == 1);
   CHECK(executor.held().front().id == 7);
+}
+
+TEST_CASE("a thread that has no memory for its next attempt takes no task, so that the task can be given back") {
+  if (!support::counts_allocations) return;
+  class ForgetfulListener final : public runtime::Executor::Listener {
+   public:
+    void on_report(runtime::Report&& /*report*/) override { support::refuses_allocations = true; }
+    void on_deadline(runtime::SteadyClock::time_point /*deadline*/) override {}
+    void on_expired() override {}
+    void on_defect(std::exception_ptr /*error*/) override {
+      support::refuses_allocations = false;
+      defect.set_value();
+    }
+
+    std::promise<void> defect;
+  } listener;
+  const auto definitions = std::make_shared<const runtime::Definitions>(
+      runtime::make_definitions(Tasks{}.add([](Context&, const nlohmann::json&) {}, Task<nlohmann::json>{"a"}).all()));
+  runtime::Executor executor{{.queue = "mail", .concurrency = 1},
+                             {.log = std::make_shared<spdlog::logger>("test"),
+                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .definitions = definitions,
+                              .tally = std::make_shared<runtime::Tally>(),
+                              .listener = listener}};
+  std::vector<runtime::ClaimedTask> tasks(2);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].id = static_cast<TaskId>(i + 1);
+    tasks[i].attempt = 1;
+    tasks[i].definition = &definitions->at("a");
+    tasks[i].args_json = "{}";
+  }
+  executor.submit(std::move(tasks));
+  REQUIRE(listener.defect.get_future().wait_for(20s) == std::future_status::ready);
+  const std::vector<runtime::ClaimedTask> given_back = executor.take_back();
+  REQUIRE(given_back.size() == 1);
+  CHECK(given_back.front().id == 2);
+  CHECK_FALSE(executor.holds_any());
 }
 
 TEST_CASE("a thread that runs tasks of several names counts each attempt under the name of its task") {
