@@ -1,7 +1,8 @@
 // The judgements of `dogged doctor`: every threshold from both sides.
+#include "cli/doctor/judges.hpp"
+
 #include <algorithm>
 
-#include "cli/doctor/judges.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 

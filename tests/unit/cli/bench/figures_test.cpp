@@ -1,7 +1,8 @@
 // The figures of `dogged bench`: quantiles, how numbers are written, and rounds.
+#include "cli/bench/figures.hpp"
+
 #include <nlohmann/json.hpp>
 
-#include "cli/bench/figures.hpp"
 #include "support/catch.hpp"
 
 using namespace dogged::cli::bench;
