@@ -259,10 +259,11 @@ struct LedgerWorld {
     CircuitLedger::EventsByCircuit noted = ledger.take_noted();
     const auto found = noted.find("psp");
     if (found == noted.end()) return untold.clear();  // they change nothing
-    if (is_locked) return ledger.note_again("psp", std::move(found->second));
+    if (is_locked) return ledger.on_written(std::move(noted), now);
     untold.clear();
     row.circuit = CircuitLedger::after(row, found->second);
     change();
+    ledger.on_written({}, now);
   }
 
   bool event(int number) {
