@@ -225,7 +225,7 @@ declare
 begin
   select min(w.name) as name, count(*) as workers into served
     from dogged.workers w
-   where dogged.worker_state(w) = 'live'
+   where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
      and w.queues ? require_not_served.queue;
   if served.workers > 0 then
     raise exception 'the queue "%" is served by %', require_not_served.queue,

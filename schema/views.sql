@@ -7,16 +7,19 @@
 --
 -- args and results are shown only through dogged.redacted.
 
-create or replace function dogged.worker_state(worker dogged.workers) returns text
+-- Columns, not a row: a viewer may not read workers.schedules, and a row needs the right on every column.
+create or replace function dogged.worker_state(
+  lease_until timestamptz, stop_began_at timestamptz, lease_ended_at timestamptz, stopped_at timestamptz) returns text
 language sql stable parallel safe return
-  case when (worker).id is null then null
-       when (worker).stopped_at is not null then 'stopped'
-       when (worker).lease_ended_at is not null then 'lost'
-       when (worker).lease_until < now() then 'lapsed'
-       when (worker).stop_began_at is not null then 'stopping'
+  case when lease_until is null then null
+       when stopped_at is not null then 'stopped'
+       when lease_ended_at is not null then 'lost'
+       when lease_until < now() then 'lapsed'
+       when stop_began_at is not null then 'stopping'
        else 'live' end;
-comment on function dogged.worker_state(dogged.workers) is
-  'live: the worker renews its lease, and claims; stopping: it renews its lease, lets its running tasks finish, and claims nothing more; '
+comment on function dogged.worker_state(timestamptz, timestamptz, timestamptz, timestamptz) is
+  'The state of a worker, by the columns of dogged.workers of these names. live: the worker renews its lease, and claims; '
+  'stopping: it renews its lease, lets its running tasks finish, and claims nothing more; '
   'lapsed: it did not renew its lease in time, and no worker has ended the lease yet; lost: its lease was ended, its reports change '
   'nothing, and its tasks are rescued; stopped: it ended in order.';
 
@@ -168,12 +171,12 @@ select t.id, t.name, t.queue, t.status,
                           where q.name = t.queue and q.paused_at is not null and coalesce(q.paused_until > now(), true))
               then 'is due, but its queue is paused'
             when exists (select from dogged.workers w
-                          where dogged.worker_state(w) = 'live'
+                          where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
                             and w.queues ? t.queue and dogged.knows_task(w.task_names, w.args_versions, t.name, t.args_version))
               then 'is due, and waits for its turn'
             when t.args_version is not null and exists (
                    select from dogged.workers w
-                    where dogged.worker_state(w) = 'live'
+                    where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
                       and w.queues ? t.queue and t.name = any (w.task_names))
               then 'is due, but its args are of a later version than its workers know'
             else 'is due, but no worker serves its queue and knows it' end as state,
@@ -346,7 +349,7 @@ comment on column dogged.queue_stats.most_snoozes is
 
 create or replace view dogged.worker_stats as
 select w.id, w.name,
-       dogged.worker_state(w) as state,
+       dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) as state,
        case when w.stopped_at is null and w.lease_ended_at is null then greatest(w.lease_until - now(), interval '0') end
          as lease_left,
        (select count(*)

@@ -7,7 +7,8 @@
 -- gives: lease_until_us bigint, lease_ended_at_us bigint?, rescued_at_us bigint?, stop_began_at_us bigint?
 -- gives: stopped_at_us bigint?, now_us bigint
 select w.id, w.name, w.host, w.pid, w.version, w.queues::text as queues, array_to_json(w.task_names)::text as task_names,
-       dogged.worker_state(w) as state, w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
+       dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) as state,
+       w.asleep, w.lease_ms, w.fenced, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
        (select count(*)
           from dogged.tasks_live t
          where t.id = any (array(select unnest(c.task_ids) from dogged.claims c where c.worker_id = w.id))

@@ -20,13 +20,14 @@ select t.id, t.status, t.queue, t.name, t.priority, t.args::text as args, t.atte
        (extract(epoch from t.finished_at) * 1000000)::bigint as finished_at_us,
        (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us,
        case when t.status = 'running' then (extract(epoch from w.lease_until) * 1000000)::bigint end as lease_until_us,
-       case when t.status = 'running' then dogged.worker_state(w) end as worker_state,
+       case when t.status = 'running'
+            then dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) end as worker_state,
        exists (select from dogged.workers s
-                where dogged.worker_state(s) = 'live'
+                where dogged.worker_state(s.lease_until, s.stop_began_at, s.lease_ended_at, s.stopped_at) = 'live'
                   and s.queues ? t.queue and dogged.knows_task(s.task_names, s.args_versions, t.name, t.args_version))
          as is_served,
        (select max(coalesce((s.args_versions ->> t.name)::integer, 1)) from dogged.workers s
-         where dogged.worker_state(s) = 'live'
+         where dogged.worker_state(s.lease_until, s.stop_began_at, s.lease_ended_at, s.stopped_at) = 'live'
            and s.queues ? t.queue and t.name = any (s.task_names)) as known_args_version,
        coalesce(q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp()), false) as is_queue_paused,
        (extract(epoch from q.paused_until) * 1000000)::bigint as queue_paused_until_us,

@@ -6,7 +6,9 @@
 -- gives: name text, task text, state text, overdue_us bigint?, paused_us bigint?, ahead_us bigint?, is_task_known boolean
 -- gives: missed bigint, refused bigint, refusal text?, latest_ms bigint
 with live as materialized (
-  select w.task_names from dogged.workers w where dogged.worker_state(w) = 'live'
+  select w.task_names
+    from dogged.workers w
+   where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
 ), ticks as materialized (
   select t.schedule_id, count(*) filter (where t.reason = 'missed') as missed,
          count(*) filter (where t.reason not in ('missed', 'paused', 'overlap', 'superseded')) as refused,

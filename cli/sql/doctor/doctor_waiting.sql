@@ -6,7 +6,9 @@
 -- gives: is_name_known boolean, is_declared boolean, args_version int, known_args_version int?, is_paused boolean
 -- gives: resumes_in_us bigint?
 with live as materialized (
-  select w.queues, w.task_names, w.args_versions from dogged.workers w where dogged.worker_state(w) = 'live'
+  select w.queues, w.task_names, w.args_versions
+    from dogged.workers w
+   where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
 )
 select t.queue, t.name, count(*) as due, count(*) filter (where t.deferred and t.due_at < now() - interval '1 minute') as overdue,
        (extract(epoch from clock_timestamp() - min(t.due_at)) * 1000000)::bigint as oldest_us,

@@ -4,7 +4,8 @@
 -- gives: clock_ahead_ms bigint?, clock_uncertainty_ms bigint?, is_live boolean, holds_lease boolean, lapsed_us bigint?
 -- gives: unrescued_us bigint?, held_tasks bigint
 select w.id, w.name, w.version, w.host, w.lease_ms, w.abandoned_threads, w.clock_ahead_ms, w.clock_uncertainty_ms,
-       dogged.worker_state(w) = 'live' as is_live, dogged.worker_state(w) in ('live', 'stopping') as holds_lease,
+       dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live' as is_live,
+       dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) in ('live', 'stopping') as holds_lease,
        case when w.lease_ended_at is null and w.lease_until < clock_timestamp()
             then (extract(epoch from clock_timestamp() - w.lease_until) * 1000000)::bigint end as lapsed_us,
        case when w.lease_ended_at is not null

@@ -2,7 +2,9 @@
 -- dogged.worker_state.
 -- left_us: until the lease runs out, negative since then. queues: concurrency by queue name.
 -- gives: name text, state text, age_us bigint, left_us bigint, queues jsonb
-select w.name, case when w.lease_ended_at is not null then 'lost' else dogged.worker_state(w) end as state,
+select w.name,
+       case when w.lease_ended_at is not null then 'lost'
+            else dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) end as state,
        (extract(epoch from clock_timestamp() - w.heartbeat_at) * 1000000)::bigint as age_us,
        (extract(epoch from w.lease_until - clock_timestamp()) * 1000000)::bigint as left_us,
        w.queues::text as queues

@@ -5,7 +5,7 @@
 -- gives: queue text, name text, tasks bigint, args_version int?, is_all boolean
 with live as materialized (
   select w.queues, w.task_names, w.args_versions from dogged.workers w
-   where dogged.worker_state(w) = 'live'
+   where dogged.worker_state(w.lease_until, w.stop_began_at, w.lease_ended_at, w.stopped_at) = 'live'
 )
 select q.name as queue, t.name, count(*) as tasks, max(t.args_version) as args_version,
        min(t.seen) < @most::bigint as is_all

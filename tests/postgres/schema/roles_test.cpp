@@ -309,10 +309,12 @@ TEST_CASE("a viewer looks at everything but args and results, and changes nothin
                "select result from dogged.tasks_done", "select details from dogged.audit",
                "select result from dogged.task_steps", "select payload from dogged.task_waits",
                "select payload from dogged.events", "select value from dogged.task_checkpoints",
-               "select id from dogged.tasks where args @> '{}'", "update dogged.settings set max_args_bytes = 1",
-               "update dogged.circuits set is_forced = true", "update dogged.tasks_live set queue = 'x'",
-               "delete from dogged.tasks_live", "select dogged.cancel(1)", "select dogged.enqueue('a.b')",
-               "select dogged.create_queue('x')", "select dogged.record_audit('x')");
+               "select args from dogged.schedules", "select declared from dogged.schedules",
+               "select schedules from dogged.workers", "select w from dogged.workers w",
+               "select settings from dogged.schedule_declarations", "select id from dogged.tasks where args @> '{}'",
+               "update dogged.settings set max_args_bytes = 1", "update dogged.circuits set is_forced = true",
+               "update dogged.tasks_live set queue = 'x'", "delete from dogged.tasks_live", "select dogged.cancel(1)",
+               "select dogged.enqueue('a.b')", "select dogged.create_queue('x')", "select dogged.record_audit('x')");
   CHECK(refusal_of(database, "viewer", sql) == denied);
 }
 
@@ -401,8 +403,8 @@ TEST_CASE("with another prefix the former roles lose their rights, and without a
   CHECK(database.value("select count(*) as value from pg_roles where not rolcanlogin and rolname like '" +
                        database.schema() + "\\_%'") == "4");
   CHECK(database.value("select has_table_privilege('" + own.name("viewer") +
-                       "', 'dogged.workers', 'select') as value") == "t");
-  CHECK(refusal_of(database, "viewer", "select * from dogged.workers") == denied);
+                       "', 'dogged.circuits', 'select') as value") == "t");
+  CHECK(refusal_of(database, "viewer", "select * from dogged.circuits") == denied);
   CHECK(refusal_of(database, "producer", "select dogged.enqueue('a.b')") == denied);
 
   database.run("update dogged.settings set role_prefix = null");
