@@ -415,6 +415,7 @@ declare
   one record;
   met record;
   no_array text;
+  without_key record;
 begin
   perform dogged.refuse_arrays(
     jsonb_build_object('names', cardinality(names), 'unique_keys', cardinality(enqueue_many_unique.unique_keys),
@@ -427,7 +428,7 @@ begin
     tasks);
   name_of := dogged.for_each(names, tasks);
   unique_keys := dogged.for_each(enqueue_many_unique.unique_keys, tasks);
-  unique_bys := dogged.for_each(unique_bys, tasks);
+  unique_bys := dogged.for_each(case when enqueue_many_unique.unique_keys is null then coalesce(unique_bys, array['{""}']) else unique_bys end, tasks);
   unique_whiles := dogged.for_each(coalesce(unique_whiles, '{live}'), tasks);
   on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
   unique_periods := dogged.for_each(unique_periods, tasks);
@@ -439,6 +440,23 @@ begin
   if found then
     raise exception 'one of unique_bys is "%", which is not the text of an array', left(no_array, 256)
       using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
+            errcode = 'invalid_parameter_value';
+  end if;
+  select g.name, g.position, g.option into without_key
+    from (select u.name, u.position,
+                 case when u.on_conflict <> 'keep' then 'the on_conflict ' || u.on_conflict
+                      when u.unique_while <> 'live' then 'the unique_while ' || u.unique_while
+                      when u.period is not null then 'the unique_period ' || u.period
+                      when u.latest is not null then 'the latest ' || u.latest end as option
+            from unnest(name_of, enqueue_many_unique.unique_keys, unique_bys, unique_whiles, on_conflicts, unique_periods, latests)
+                   with ordinality as u (name, unique_key, by, unique_while, on_conflict, period, latest, position)
+           where u.unique_key is null and u.by is null) g
+   where g.option is not null order by g.position limit 1;
+  if found then
+    raise exception 'task "%", number % of the call, has %, and neither a unique_key nor a unique_by', left(without_key.name, 128),
+      without_key.position, without_key.option
+      using hint = 'Give it one of the two, as the unique_by ''{""}'' for all args, or leave the option out for a task that is not unique. '
+                   'Nothing was enqueued.',
             errcode = 'invalid_parameter_value';
   end if;
   run_ats := dogged.for_each(run_ats, tasks);
@@ -567,8 +585,9 @@ comment on function dogged.enqueue_many_unique(text[], jsonb[], text[], text[], 
                                                interval[], interval[], text[], timestamptz[], integer[], text[], timestamptz[], text[],
                                                bigint[], integer[]) is
   'Like dogged.enqueue_unique for many tasks, all or none, in order. The arrays are as in dogged.enqueue_many. unique_bys: for each '
-  'task the text of an array, as ''{/customer/id}''. A task with neither unique_key nor unique_by is not unique. Of tasks with the '
-  'same key in one call, the first is enqueued, and meets the others as their holder.';
+  'task the text of an array, as ''{/customer/id}''. Without both arrays each task is unique by all its args. With one of them a task that has '
+  'neither unique_key nor unique_by is not unique, and may have no other option of a unique task. Of tasks with the same key in one '
+  'call, the first is enqueued, and meets the others as their holder.';
 
 create or replace function dogged.forget_keys() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -274,6 +274,26 @@ TEST_CASE("in a call of many the first of equal keys is enqueued, and the others
   CHECK(database.value("select count(*) as value from dogged.tasks") == "4");
 }
 
+TEST_CASE("without keys and rules the tasks of a call of many in SQL are unique by all args, as one task is") {
+  TestDatabase database;
+  const std::string rules =
+      GENERATE("", ", on_conflicts => '{replace_args}'", ", unique_periods => array['1 hour'::interval]");
+  database.run("select dogged.enqueue_unique('plain', '{\"n\": 1}')");
+  CHECK(database.value("select string_agg(outcome, ' ') as value from dogged.enqueue_many_unique('{plain}', "
+                       "array['{\"n\": 1}', '{\"n\": 2}', '{\"n\": 2}']::jsonb[]" +
+                       rules + ")") ==
+        (rules.find("replace") == std::string::npos ? "existed enqueued existed" : "updated enqueued updated"));
+}
+
+TEST_CASE("a call of many in SQL has tasks that are not unique beside those with a key or a rule") {
+  TestDatabase database;
+  const std::string rules = GENERATE("unique_keys => array['a', null, null]", "unique_bys => array['{/n}', null, null]",
+                                     "unique_keys => array[null, null, 'a'], on_conflicts => '{keep}'");
+  CHECK(database.value("select string_agg(outcome, ' ') as value from dogged.enqueue_many_unique('{plain}', "
+                       "array['{\"n\": 1}', '{\"n\": 1}', '{\"n\": 1}']::jsonb[], " +
+                       rules + ")") == "enqueued enqueued enqueued");
+}
+
 TEST_CASE("a call of many says which tasks are new, wherever those stand that met a holder") {
   TestDatabase database;
   Client client = database.client();
@@ -768,7 +788,14 @@ TEST_CASE("a bad unique key of one task refuses the whole bulk call, and names t
        {"unique_keys => array['a', 'b'], unique_periods => array[null, interval '0']",
         "unique_period is 00:00:00, and must be more than 0"},
        {"unique_keys => array['a', 'b'], latests => array[null, interval '1 min']",
-        "latest is 00:01:00, and on_conflict is keep, which moves no run"}}));
+        "latest is 00:01:00, and on_conflict is keep, which moves no run"},
+       {"unique_keys => array['a', null], on_conflicts => array['keep', 'replace_args']::dogged.unique_conflict[]",
+        "task \"plain\", number 2 of the call, has the on_conflict replace_args, and neither a unique_key nor a "
+        "unique_by"},
+       {"unique_bys => array[null, '{/n}'], unique_whiles => '{pending}'",
+        "number 1 of the call, has the unique_while pending"},
+       {"unique_bys => array['{/n}', null], unique_periods => array[null, interval '1 min']",
+        "number 2 of the call, has the unique_period 00:01:00"}}));
   TestDatabase database;
   const auto call = [&, rules = rules] {
     database.run(
