@@ -191,7 +191,7 @@ begin
   return settled;
 end $$;
 comment on function dogged.settle_times_before_change(dogged.schedules, timestamptz) is
-  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, '
+  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause begins or ends. Notes ticks as missed that jitter, '
   'or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 -- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
@@ -345,19 +345,29 @@ comment on function dogged.schedule(text, text, text, text, jsonb, text, integer
   'ended: skip, buffer_one, buffer_all, cancel_other, allow_all. catch_up, catch_up_limit: ticks that nobody could fire in time are made up '
   'for while they are no older, the latest ones, no more than this many; null: all.';
 
+-- After an outage, ticks may be due that no worker has fired. They are none of the pause: their window of catch-up may end before the
+-- pause does, and as paused ticks they would be no alarm. A tick that jitter alone has put off would fire in the pause.
 create or replace function dogged.pause_schedule(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  schedule constant dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+  schedule dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+  now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is not null then return false; end if;
-  update dogged.schedules s set paused_at = clock_timestamp(), fires_at = null where s.id = schedule.id;
+  -- A schedule with an unknown time zone can be paused too.
+  if schedule.fires_at <= now_at and dogged.time_in(now_at, schedule.time_zone) is not null then
+    schedule := dogged.settle_times_before_change(schedule, now_at);
+    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
+  end if;
+  update dogged.schedules s
+     set paused_at = now_at, fires_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at
+   where s.id = schedule.id;
   perform dogged.record_audit('pause_schedule', null, jsonb_build_object('schedule', name));
   return true;
 end $$;
 comment on function dogged.pause_schedule(text) is
-  'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Returns false '
-  'if it was paused.';
+  'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Ticks that were '
+  'due before are settled first: they fire, or are skipped as missed, by the schedule''s catch-up. Returns false if it was paused.';
 
 -- A range of skipped ticks has one row, so that its other ticks count as passed over too: they have not fired.
 create or replace function dogged.passed_over_tick(schedule_id bigint) returns timestamptz

@@ -457,7 +457,16 @@ end:
 /* ---- operators: schema/schedules.sql ----------------------------------------------------------------------------- */
 
 inline pause() {
-  atomic { pauses > 0 && exists && !paused -> pauses--; paused = true; printf("time %d: paused\n", now) }
+  atomic {
+    pauses > 0 && exists && !paused ->
+    pauses--;
+    if
+    :: is_due(now) -> settle(now); next_at = next_after(now)
+    :: !a_tick_waits /* nothing is due, or jitter has put it off */
+    :: next_at > now
+    fi;
+    d_step { paused = true; printf("time %d: paused\n", now); check_ticks() }
+  }
 }
 
 inline resume() {

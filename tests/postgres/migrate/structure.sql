@@ -3440,15 +3440,23 @@ CREATE FUNCTION dogged.pause_schedule(name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  schedule constant dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+  schedule dogged.schedules := dogged.lock_schedule(pause_schedule.name);
+  now_at constant timestamptz := clock_timestamp();
 begin
   if schedule.paused_at is not null then return false; end if;
-  update dogged.schedules s set paused_at = clock_timestamp(), fires_at = null where s.id = schedule.id;
+  -- A schedule with an unknown time zone can be paused too.
+  if schedule.fires_at <= now_at and dogged.time_in(now_at, schedule.time_zone) is not null then
+    schedule := dogged.settle_times_before_change(schedule, now_at);
+    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
+  end if;
+  update dogged.schedules s
+     set paused_at = now_at, fires_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at
+   where s.id = schedule.id;
   perform dogged.record_audit('pause_schedule', null, jsonb_build_object('schedule', name));
   return true;
 end $$;
 
-COMMENT ON FUNCTION dogged.pause_schedule(name text) IS 'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Returns false if it was paused.';
+COMMENT ON FUNCTION dogged.pause_schedule(name text) IS 'Pauses a schedule: no tick fires until it is resumed. The ticks of that time are skipped as paused, and are not made up for. Ticks that were due before are settled first: they fire, or are skipped as missed, by the schedule''s catch-up. Returns false if it was paused.';
 
 CREATE FUNCTION dogged.place(priority smallint, ready_position bigint, id bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5058,7 +5066,7 @@ begin
   return settled;
 end $$;
 
-COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
+COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause begins or ends. Notes ticks as missed that jitter, or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE

@@ -41,7 +41,7 @@ void make_due(TestDatabase& database, int minutes) {
       "update dogged.schedules set compiled = dogged.compile_spec(extract(second from last.at)::int || ' * * * * *'), "
       "next_at = last.at - interval '" +
       std::to_string(minutes - 1) +
-      " minutes', fires_at = now() - interval '1 second' "
+      " minutes', fires_at = case when paused_at is null then now() - interval '1 second' end "
       "from (select date_trunc('second', now()) - interval '10 seconds' as at) last");
 }
 
@@ -427,9 +427,9 @@ TEST_CASE("the next ticks of a schedule have the jitter with which they fire") {
 TEST_CASE("a paused schedule fires nothing, and does not make up for it when it goes on") {
   TestDatabase database;
   add_schedule(database);
-  make_due(database, 5);
   CHECK(database.value("select dogged.pause_schedule('nightly') as value") == "t");
   CHECK(database.value("select dogged.pause_schedule('nightly') as value") == "f");
+  make_due(database, 5);
   CHECK(fire(database) == 0);
   CHECK(database.value("select dogged.resume_schedule('nightly') as value") == "t");
   CHECK(database.value("select dogged.resume_schedule('nightly') as value") == "f");
@@ -442,6 +442,37 @@ TEST_CASE("a paused schedule fires nothing, and does not make up for it when it 
   // A clock that is set back makes none of them again.
   CHECK(database.value("select (last_tick_at >= skipped_until - interval '1 microsecond')::text as value "
                        "from dogged.schedules, dogged.schedule_ticks") == "true");
+}
+
+TEST_CASE("a pause takes no tick that was due before it: such a tick fires, or is missed, as the catch-up says") {
+  TestDatabase database;
+  const auto [catch_up, settled] =
+      GENERATE(table<std::string, std::string>({{"catch_up_limit => 1", "fired 1, skipped missed 1, skipped overlap 1"},
+                                                {"catch_up_limit => 0", "fired 1, skipped missed 1"}}));
+  add_schedule(database, ", " + catch_up);
+  make_due(database, 5);
+  database.run("select dogged.pause_schedule('nightly')");
+  CHECK(fire(database) == 0);
+  database.run("select dogged.resume_schedule('nightly')");
+  CHECK(ticks(database) == settled);
+}
+
+TEST_CASE("a tick that jitter has put off into a pause is one of the pause") {
+  TestDatabase database;
+  add_schedule(database, ", jitter => '1 day'");
+  make_due(database, 1);
+  database.run("update dogged.schedules set fires_at = now() + interval '1 hour'");
+  database.run("select dogged.pause_schedule('nightly'), dogged.resume_schedule('nightly')");
+  CHECK(ticks(database) == "skipped paused 1");
+}
+
+TEST_CASE("a schedule whose time zone the server does not know can be paused") {
+  TestDatabase database;
+  add_schedule(database);
+  make_due(database, 5);
+  database.run("update dogged.schedules set time_zone = 'Europe/Nowhere'");
+  CHECK(database.value("select dogged.pause_schedule('nightly') as value") == "t");
+  CHECK(fire(database) == 0);
 }
 
 TEST_CASE("a pause in which no tick falls leaves no row") {
@@ -601,8 +632,8 @@ TEST_CASE("a backfill of a part of a skipped range leaves the rest of the range 
 TEST_CASE("a backfill by other times than those of a skipped range leaves the rest of the range on record") {
   TestDatabase database;
   add_schedule(database);
-  make_due(database, 60);
   database.run("select dogged.pause_schedule('nightly')");
+  make_due(database, 60);
   const std::string first = database.value("select next_at::text as value from dogged.schedules");
   database.run(
       "select dogged.set_schedule('nightly', jsonb_build_object('spec', to_char($1::timestamptz at time zone "
@@ -632,8 +663,8 @@ TEST_CASE("a schedule of which a backfill has taken all missed ticks loses no ti
 TEST_CASE("a clock that is set back after a backfill in a pause loses no tick") {
   TestDatabase database;
   add_schedule(database);
-  make_due(database, 10);
   database.run("select dogged.pause_schedule('nightly')");
+  make_due(database, 10);
   database.run("select dogged.backfill_schedule('nightly', now() - interval '2 minutes', now(), 'allow_all')");
   // What was five minutes ago is now: the backfilled ticks lie ahead.
   database.script(
@@ -674,8 +705,8 @@ TEST_CASE("a tick that is due when its schedule gets other times is not lost") {
   }
   SECTION("its schedule is paused: it is noted as paused") {
     add_schedule(database);
-    make_due(database, 1);
     database.run("select dogged.pause_schedule('nightly')");
+    make_due(database, 1);
     database.run("select dogged.set_schedule('nightly', '{\"spec\": \"0 0 1 2 *\"}')");
     CHECK(ticks(database) == "skipped paused 1");
   }
