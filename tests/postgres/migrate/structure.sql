@@ -2457,8 +2457,9 @@ CREATE FUNCTION dogged.is_time_zone(name text) RETURNS boolean
     AS $_$
 begin
   perform now() at time zone name;
-  return is_time_zone.name ~ '^(UTC|Etc/GMT[+-][0-9]{1,2}|[A-Z][A-Za-z_-]+(/[A-Z][A-Za-z_-]+){1,2})$'
-         or (is_time_zone.name ~ '^[A-Z]'
+  return is_time_zone.name ~ ('^(UTC|Etc/GMT[+]([0-9]|1[0-2])|Etc/GMT-([0-9]|1[0-4])'
+                                || '|(Africa|America|Asia|Atlantic|Europe|Indian|Pacific)/[A-Z][a-z]+(_[A-Z][a-z]{2,})?)$')
+         or (is_time_zone.name ~ '^[A-Z]' and is_time_zone.name <> 'Factory'
              and not exists (select from pg_timezone_abbrevs a where a.abbrev = upper(is_time_zone.name))
              and exists (select from pg_timezone_names z where z.name = is_time_zone.name));
 exception when invalid_parameter_value then

@@ -268,7 +268,9 @@ TEST_CASE("a spec that never fires is refused, and one that fires more often tha
 
 TEST_CASE("only names of the IANA time zone database are time zones, and a misspelt one is told what is near") {
   TestDatabase database;
-  for (const char* zone : {"Europe/Berln", "FOO+3", "CET-1CEST", "+01:00", "berlin", "japan", "localtime", ""}) {
+  for (const char* zone :
+       {"Europe/Berln", "FOO+3", "CET-1CEST", "+01:00", "berlin", "japan", "localtime", "", "Etc/GMT+99", "Etc/GMT+13",
+        "Etc/GMT-15", "Etc/GMT+05", "Factory", "Europe/BERLIN", "America/new_york", "America/Knox_In"}) {
     INFO(zone);
     const InvalidInput error = refusal_of(database, "0 3 * * *", zone);
     CHECK(contains(error.message(), "its time zone \"" + std::string{zone} + "\" is not known"));
@@ -276,7 +278,18 @@ TEST_CASE("only names of the IANA time zone database are time zones, and a missp
   }
   CHECK(contains(refusal_of(database, "0 3 * * *", "berlin").hint(), "Nearest to it: Europe/Berlin, "));
   CHECK(contains(refusal_of(database, "0 3 * * *", "Europe/Berln").hint(), "Nearest to it: Europe/Berlin, "));
-  CHECK(database.value("select dogged.schedule('west', 'report', '0 3 * * *', 'Etc/GMT+5') as value") == "created");
+  CHECK(contains(refusal_of(database, "0 3 * * *", "Europe/BERLIN").hint(), "Nearest to it: Europe/Berlin, "));
+  for (const std::string zone : {"Etc/GMT+0", "Etc/GMT+5", "Etc/GMT+12", "Etc/GMT-0", "Etc/GMT-14"}) {
+    CHECK(database.value("select dogged.schedule('" + zone.substr(4, 3) + "', 'report', '0 3 * * *', '" + zone +
+                         "') as value") != "");
+  }
+}
+
+TEST_CASE("the pattern of common time zones matches no other spelling of a name that the server knows") {
+  TestDatabase database;
+  CHECK(database.value("select coalesce(string_agg(z.name, ' '), '') as value from pg_timezone_names z "
+                       "where z.name ~ '^[A-Z]' and z.name <> initcap(z.name) and dogged.is_time_zone(initcap(z.name)) "
+                       "and not exists (select from pg_timezone_names same where same.name = initcap(z.name))") == "");
 }
 
 // Debian 13 has names without a slash in a package of their own.
