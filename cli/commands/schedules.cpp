@@ -422,13 +422,18 @@ ExitCode backfill_schedule(const Invocation& invocation, const BackfillArguments
   const Zone zone = invocation.style().zone;
   const Time from = past_time_of(arguments.from, now, zone).value();
   const Time until = past_time_of(arguments.until, now, zone).value_or(now);
-  const auto [ticks] =
+  const auto [ticks, is_paused] =
       db::one(run_audited(connection, sql::BackfillSchedule{.name = arguments.name,
                                                             .from_us = from.time_since_epoch().count(),
                                                             .until_us = until.time_since_epoch().count(),
                                                             .overlap = arguments.overlap}));
   invocation.print("schedule " + arguments.name + " makes up for " + counted(ticks, "tick") +
-                       (arguments.overlap == "allow_all" ? ", all at once" : ", one after the other") + "\n",
+                       (arguments.overlap == "allow_all" ? ", all at once" : ", one after the other") + "\n" +
+                       (is_paused && ticks > 0 && arguments.overlap != "allow_all"
+                            ? "the schedule is paused: one of them starts now at most, and the others wait for\n"
+                              "dogged schedules resume " +
+                                  arguments.name + "\n"
+                            : ""),
                    JsonObject{}.add("name", arguments.name).add("ticks", ticks).text());
   return ExitCode::ok;
 }
