@@ -55,6 +55,10 @@ declare
   part pg_catalog.jsonb;
   parts pg_catalog.jsonb := '[]';
 begin
+  -- The key is that of a set of pointers: their order, and a second mention, are no difference.
+  if pg_catalog.cardinality(unique_by) operator(pg_catalog.>) 1 then
+    unique_by := array(select distinct by.pointer collate pg_catalog."C" from pg_catalog.unnest(unique_by) as by (pointer) order by 1);
+  end if;
   foreach pointer in array unique_by loop
     part := dogged.value_at(args, pointer);
     if part is null or pointer is null then return null; end if;
@@ -63,7 +67,7 @@ begin
   return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(parts::pg_catalog.text, 'UTF8')), 'hex');
 end $$;
 comment on function dogged.hashed_key(jsonb, text[]) is
-  'Internal: the SHA-256 of the values that the JSON pointers name; null: the args have no value at one of them.';
+  'Internal: the SHA-256 of the values that the JSON pointers name, in whatever order; null: the args have no value at one of them.';
 
 create or replace function dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$

@@ -2105,6 +2105,10 @@ declare
   part pg_catalog.jsonb;
   parts pg_catalog.jsonb := '[]';
 begin
+  -- The key is that of a set of pointers: their order, and a second mention, are no difference.
+  if pg_catalog.cardinality(unique_by) operator(pg_catalog.>) 1 then
+    unique_by := array(select distinct by.pointer collate pg_catalog."C" from pg_catalog.unnest(unique_by) as by (pointer) order by 1);
+  end if;
   foreach pointer in array unique_by loop
     part := dogged.value_at(args, pointer);
     if part is null or pointer is null then return null; end if;
@@ -2113,7 +2117,7 @@ begin
   return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(parts::pg_catalog.text, 'UTF8')), 'hex');
 end $$;
 
-COMMENT ON FUNCTION dogged.hashed_key(args jsonb, unique_by text[]) IS 'Internal: the SHA-256 of the values that the JSON pointers name; null: the args have no value at one of them.';
+COMMENT ON FUNCTION dogged.hashed_key(args jsonb, unique_by text[]) IS 'Internal: the SHA-256 of the values that the JSON pointers name, in whatever order; null: the args have no value at one of them.';
 
 CREATE FUNCTION dogged.held_of_queue(queue text, most integer) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -100,6 +100,21 @@ TEST_CASE("a key covers all args, some of them, none, or is given") {
   CHECK_FALSE(client.enqueue_unique(plain, 2, {.unique_key = "user:42"}).is_new());
 }
 
+TEST_CASE("pointers in another order, or named twice, make the same key") {
+  TestDatabase database;
+  const std::string by = GENERATE("{/a,/b}", "{/b,/a}", "{/a,/a,/b}", "{/b,/a,/b}");
+  database.run("select dogged.enqueue_unique('plain', '{\"a\": 1, \"b\": 2, \"c\": 3}', unique_by => '{/a,/b}')");
+  CHECK(database.value(
+            "select outcome as value from dogged.enqueue_unique('plain', '{\"a\": 1, \"b\": 2}', unique_by => '" + by +
+            "')") == "existed");
+  CHECK(database.value(
+            "select outcome as value from dogged.enqueue_unique('plain', '{\"a\": 2, \"b\": 1}', unique_by => '" + by +
+            "')") == "enqueued");
+  // The key of one pointer is as it was.
+  CHECK(database.value("select (dogged.hashed_key('{\"a\": 1}', '{/a}') = "
+                       "encode(sha256('[\"/a\", 1]'), 'hex'))::text as value") == "true");
+}
+
 TEST_CASE("a pointer names an element of an array as RFC 6901 writes it, and a member of any name") {
   TestDatabase database;
   const auto value_at = [&](const std::string& document, const std::string& pointer) {
