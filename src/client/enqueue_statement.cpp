@@ -44,7 +44,10 @@ void require_valid_unique(const NewTask& task, const Unique& unique) {
                      ", which moves no run: leave latest out, or give reschedule, debounce or debounce_merge");
   }
   if (!detail::is_valid_unique(unique)) {
-    refuse(task, "its unique period or its latest time is not more than 0; leave it out for no limit");
+    const bool is_period = unique.period && *unique.period <= milliseconds{0};
+    refuse(task, std::string{is_period ? "its unique period" : "its latest time"} + " is " +
+                     std::to_string((is_period ? unique.period : unique.latest)->count()) +
+                     " ms; it must be more than 0: leave it out for no limit");
   }
 }
 

@@ -3595,6 +3595,7 @@ begin
                              else before.catch_up_limit end;
   put.live_tasks := coalesce(before.live_tasks, '{}');
   if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
+  if put.spec is null then perform dogged.refuse_schedule(name, 'it has no spec', 'Give the times at which it fires, for example 0 3 * * * or every 90s.'); end if;
   perform dogged.require_time_zone(name, put.time_zone);
   if before.id is null or put.spec is distinct from before.spec then
     put.compiled := dogged.compile_spec(put.spec);

@@ -840,6 +840,8 @@ TEST_CASE("settings that a schedule cannot have are refused, with the value and 
     CHECK(contains(error.message(), message));
   }
   CHECK(database.value("select s::text as value from dogged.schedules s") == before);
+  CHECK(contains(refusal_of(database, R"(select dogged.create_schedule('s9', '{"task": "t"}'))").message(),
+                 "the schedule \"s9\": it has no spec"));
   CHECK(contains(refusal_of(database, "select dogged.pause_schedule('other')").message(),
                  "the schedule \"other\" does not exist"));
   CHECK(contains(refusal_of(database, "select dogged.schedule('a b', 'report', '@daily')").message(),

@@ -768,7 +768,9 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
                  "it is to be unique by \"/user\", and its args have no value there"));
   CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.by = {"user"}}}), "\"user\", which is no JSON pointer"));
   CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.period = 0ms}}),
-                 "period or its latest time is not more than 0"));
+                 "its unique period is 0 ms; it must be more than 0"));
+  CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.on_conflict = OnConflict::debounce, .latest = -5ms}}),
+                 "its latest time is -5 ms; it must be more than 0"));
   const auto mistake_in_sql = [&](const std::string& parameters) {
     return error_of<InvalidInput>([&] { database.run("select dogged.enqueue_unique('plain', " + parameters + ")"); })
         .message();
