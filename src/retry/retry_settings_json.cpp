@@ -131,11 +131,18 @@ const Words& setting_keys() {
   return keys;
 }
 
+/// A number of retries is one less than that of attempts, so "did you mean" alone would change what happens.
+std::string remedy_for_key(const std::string& key, const Words& known) {
+  const bool takes_attempts = std::find(known.begin(), known.end(), "max_attempts") != known.end();
+  if (takes_attempts && key == "max_retries") return "; write max_attempts, which counts the first attempt as well";
+  return suggestion(key, known) + "; it takes " + alternatives(known);
+}
+
 void require_known_keys(const Place& place, const json& object, const Words& known) {
   for (const auto& member : object.items()) {
     if (std::find(known.begin(), known.end(), member.key()) != known.end()) continue;
-    throw InvalidPolicy(member.key(), place.text() + " has no key " + in_quotes(member.key()) +
-                                          suggestion(member.key(), known) + "; it takes " + alternatives(known));
+    throw InvalidPolicy(member.key(),
+                        place.text() + " has no key " + in_quotes(member.key()) + remedy_for_key(member.key(), known));
   }
 }
 

@@ -377,6 +377,8 @@ TEST_CASE("A misspelt key, policy type or preset is refused, and the nearest off
       "; write database_write, database_read, pubsub_publish, cache_get, cache_set, broker_publish or http_request";
   check_refused({
       {R"({"max_atempts": 5})", R"(the retry config has no key "max_atempts" (did you mean "max_attempts"?))" + keys},
+      {R"({"max_retries": 5})",
+       R"(the retry config has no key "max_retries"; write max_attempts, which counts the first attempt as well)"},
       {R"({"retries": 5})", R"(the retry config has no key "retries")" + keys},
       {R"({"circuit_breaker": {"failure_treshold": 5}})",
        R"(/circuit_breaker has no key "failure_treshold" (did you mean "failure_threshold"?); it takes )"
