@@ -46,22 +46,27 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return decoded;
 }
 
-/// `key=value,other=value`, with values that are percent-encoded.
-std::optional<OtlpSettings::Pairs> pairs_from(std::string_view text) {
+struct PairsRead {
   OtlpSettings::Pairs pairs;
+  std::optional<std::string> wrong;  ///< the first that is no pair; then none counts
+};
+
+/// `key=value,other=value`, with values that are percent-encoded.
+PairsRead pairs_from(std::string_view text) {
+  PairsRead read;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view pair = without_blanks(text.substr(0, comma));
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
     if (pair.empty()) continue;
     const std::size_t equals = pair.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
+    if (equals == std::string_view::npos) return {{}, std::string{pair}};
     const auto key = percent_decoded(without_blanks(pair.substr(0, equals)));
     auto value = percent_decoded(without_blanks(pair.substr(equals + 1)));
-    if (!key || key->empty() || !value) return std::nullopt;
-    pairs.emplace_back(*key, *std::move(value));
+    if (!key || key->empty() || !value) return {{}, std::string{pair}};
+    read.pairs.emplace_back(*key, *std::move(value));
   }
-  return pairs;
+  return read;
 }
 
 bool is_of_header_name(char c) {
@@ -78,18 +83,38 @@ bool is_sound_header(const std::pair<std::string, std::string>& header) {
 bool is_sound_url(std::string_view url) {
   const std::string lower = in_lower_case(url.substr(0, 8));
   const std::size_t scheme = lower.starts_with("http://") ? 7 : lower.starts_with("https://") ? 8 : 0;
-  return scheme > 0 && url.size() > scheme && url[scheme] != '/' && std::none_of(url.begin(), url.end(), [](char c) {
-           return static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
+  return scheme > 0 && url.size() > scheme && url[scheme] != '/' && url[scheme] != '?' &&
+         std::none_of(url.begin(), url.end(), [](char c) {
+           return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '#';  // no server sees a fragment
          });
+}
+
+std::size_t begin_of_host(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  return scheme == std::string_view::npos ? 0 : scheme + 3;
+}
+std::size_t end_of_host(std::string_view url) {
+  return std::min(url.find_first_of("/?#", begin_of_host(url)), url.size());
 }
 
 /// Without the user and password that may stand in front of the host.
 std::string shown(const std::string& url) {
-  const std::size_t host = url.find("://") + 3;
-  const std::size_t path = std::min(url.find_first_of("/?#", host), url.size());
-  const std::size_t at = url.rfind('@', path);
+  const std::size_t host = begin_of_host(url);
+  const std::size_t at = url.rfind('@', end_of_host(url));
   std::string without = at == std::string::npos || at < host ? url : url.substr(0, host) + url.substr(at + 1);
-  return without.substr(0, without.find('?'));  // queries may carry keys
+  return without.substr(0, without.find_first_of("?#"));  // queries may carry keys
+}
+
+/// A password with /, ? or # in it makes a malformed URL, and shown() does not find its end.
+bool may_hide_password(std::string_view malformed) {
+  return malformed.find('@', end_of_host(malformed)) != std::string_view::npos;
+}
+
+std::string with_path_of_traces(const std::string& url) {
+  const std::size_t query = std::min(url.find('?'), url.size());
+  std::string with_path = url.substr(0, query);
+  with_path += with_path.ends_with('/') ? "v1/traces" : "/v1/traces";
+  return with_path + url.substr(query);
 }
 
 /// Reads the variables one by one, and collects what is wrong with them.
@@ -146,11 +171,15 @@ std::optional<std::string> endpoint_from(OtlpReader& reader) {
   const auto given = own ? own : reader.first_of({"OTEL_EXPORTER_OTLP_ENDPOINT"});
   if (!given) return std::nullopt;
   if (!is_sound_url(given->value)) {
-    reader.warn_of_secret(*given, "it must be a URL such as http://localhost:4318; no spans are exported");
+    const std::string rule = "it must be a URL such as http://localhost:4318, without #; no spans are exported";
+    if (may_hide_password(given->value)) {
+      reader.warn_of_secret(*given, rule);
+    } else {
+      reader.warn({given->name, shown(given->value)}, rule);
+    }
     return std::nullopt;
   }
-  if (own) return own->value;
-  return given->value + (given->value.ends_with('/') ? "v1/traces" : "/v1/traces");
+  return own ? own->value : with_path_of_traces(given->value);
 }
 
 /// Whether spans are to be exported by OTLP at all, if there is an endpoint.
@@ -176,9 +205,9 @@ bool is_wanted(OtlpReader& reader) {
 void take_headers(OtlpReader& reader, OtlpSettings& settings) {
   const auto variable = reader.first_of({"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"});
   if (!variable) return;
-  auto headers = pairs_from(variable->value);
-  if (headers && std::all_of(headers->begin(), headers->end(), is_sound_header)) {
-    settings.headers = *std::move(headers);
+  auto [headers, wrong] = pairs_from(variable->value);
+  if (!wrong && std::all_of(headers.begin(), headers.end(), is_sound_header)) {
+    settings.headers = std::move(headers);
   } else {
     reader.warn_of_secret(*variable, "it must be like api-key=secret,tenant=a, with values that are percent-encoded");
   }
@@ -187,10 +216,13 @@ void take_headers(OtlpReader& reader, OtlpSettings& settings) {
 /// OTEL_SERVICE_NAME counts over service.name.
 void take_resource(OtlpReader& reader, OtlpSettings& settings) {
   if (const auto variable = reader.first_of({"OTEL_RESOURCE_ATTRIBUTES"})) {
-    if (auto attributes = pairs_from(variable->value)) {
-      settings.resource = *std::move(attributes);
+    auto [attributes, wrong] = pairs_from(variable->value);
+    if (wrong) {
+      reader.warn({"a part of " + variable->name, *wrong},
+                  "no attribute counts; write key=value with percent-encoded values, such as "
+                  "deployment.environment.name=prod,service.namespace=shop");
     } else {
-      reader.warn_of_secret(*variable, "it must be like deployment.environment.name=prod,service.namespace=shop");
+      settings.resource = std::move(attributes);
     }
   }
   const auto has_key = [](const char* key) { return [key](const auto& pair) { return pair.first == key; }; };

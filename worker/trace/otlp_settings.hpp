@@ -35,7 +35,7 @@ struct OtlpSettings {
 struct OtlpSettingsRead {
   std::optional<OtlpSettings> settings;  ///< nothing: no spans are exported
   /// One line each, for the log: a variable that cannot be read does not count, as OpenTelemetry asks, because other
-  /// programs may share it. No value of a header stands in them.
+  /// programs may share it. Neither a value of a header nor a password stands in them.
   std::vector<std::string> warnings = {};
 };
 

@@ -76,8 +76,29 @@ TEST_CASE("the endpoint of all signals gets the path of traces, and the endpoint
   CHECK(url({{"OTEL_EXPORTER_OTLP_ENDPOINT", "https://c/otlp/"}}) == "https://c/otlp/v1/traces");
   CHECK(url({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://all"}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/in"}}) ==
         "http://c/in");
-  for (const char* wrong : {"localhost:4318", "grpc://c", "http://", "http:///x", "http://a b", "http://a\nb"}) {
-    CHECK_THAT(refusal_of({{"OTEL_EXPORTER_OTLP_ENDPOINT", wrong}}), Catch::Contains("http://localhost:4318"));
+  CHECK(url({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:1/x?y=1"}}) == "http://c:1/x/v1/traces?y=1");
+  CHECK(url({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c/?y=/"}}) == "http://c/v1/traces?y=/");
+  CHECK(url({{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c/in?y=1"}}) == "http://c/in?y=1");
+}
+
+TEST_CASE("an endpoint that is no URL is named, without its user, password, query and fragment") {
+  const auto refusal = [](const std::string& endpoint, const char* variable = "OTEL_EXPORTER_OTLP_ENDPOINT") {
+    const std::string warning = refusal_of({{variable, endpoint}});
+    CHECK_THAT(warning, Catch::Contains(variable));
+    CHECK_THAT(warning, Catch::Contains("http://localhost:4318") && !Catch::Contains("s3cret"));
+    return warning;
+  };
+  for (const char* wrong : {"localhost:4318", "grpc://c", "http://", "http:///x", "http://a b"}) {
+    CHECK_THAT(refusal(wrong), Catch::Contains(std::string{"is \""} + wrong + "\";"));
+  }
+  static_cast<void>(refusal("http://a\nb"));
+  CHECK_THAT(refusal("http://?x=1"), Catch::Contains("is \"http://\";"));
+  CHECK_THAT(refusal("http://c/x#s3cret"), Catch::Contains("is \"http://c/x\";"));
+  CHECK_THAT(refusal("http://c/x#y", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), Catch::Contains("is \"http://c/x\";"));
+  CHECK_THAT(refusal("http://ann:s3cret@c d/x?key=s3cret"), Catch::Contains("is \"http://c d/x\";"));
+  CHECK_THAT(refusal("ann:s3cret@c"), Catch::Contains("is \"c\";"));
+  for (const char* hides : {"http://ann:s3cret#/@c", "ann:s3cret?x@c", "grpc://ann:s3cret/x@c"}) {
+    static_cast<void>(refusal(hides));
   }
 }
 
@@ -87,7 +108,8 @@ TEST_CASE("the log shows an endpoint without user, password and query") {
   };
   CHECK(shown("https://ann:s3cret@c:4318/in?key=s3cret") == "https://c:4318/in");
   CHECK(shown("http://c/a@b") == "http://c/a@b");
-  CHECK_THAT(refusal_of({{"OTEL_EXPORTER_OTLP_ENDPOINT", "ann:s3cret@c"}}), !Catch::Contains("s3cret"));
+  const OtlpSettingsRead of_all = read_from({{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c/x?key=s3cret"}});
+  CHECK(of_all.settings.value().shown_url == "http://c/x/v1/traces");
 }
 
 TEST_CASE("headers and attributes are pairs with percent-encoded values, and the variables of traces count first") {
@@ -111,10 +133,13 @@ TEST_CASE("OTEL_SERVICE_NAME counts over service.name among the attributes, and 
   CHECK(name({{"OTEL_RESOURCE_ATTRIBUTES", "service.name=a"}, {"OTEL_SERVICE_NAME", "b"}}) == "b;");
 }
 
-TEST_CASE("a malformed list does not count, and the warning quotes no value of it") {
-  for (const char* wrong : {"s3cret", "k=%4", "k=%", "k=%zz", "=s3cret", "k=s3cret,x"}) {
-    CHECK_THAT(warning_of("OTEL_EXPORTER_OTLP_HEADERS", wrong), !Catch::Contains("s3cret"));
-    static_cast<void>(warning_of("OTEL_RESOURCE_ATTRIBUTES", wrong));
+TEST_CASE("a malformed list does not count: the warning names the wrong attribute, and nothing of the headers") {
+  for (const char* wrong : {"s3cret", "k=%4", "k=%", "k=%zz", "=s3cret"}) {
+    for (const std::string& list : {std::string{wrong}, std::string{"a=1, "} + wrong + " ,b=2"}) {
+      CHECK_THAT(warning_of("OTEL_EXPORTER_OTLP_HEADERS", list), !Catch::Contains(wrong));
+      CHECK_THAT(warning_of("OTEL_RESOURCE_ATTRIBUTES", list),
+                 Catch::Contains(std::string{" is \""} + wrong + "\";") && Catch::Contains("no attribute counts"));
+    }
   }
   static_cast<void>(warning_of("OTEL_EXPORTER_OTLP_HEADERS", "a b=1"));
   static_cast<void>(warning_of("OTEL_EXPORTER_OTLP_HEADERS", "a=1%0D%0Ab: 2"));
