@@ -7,16 +7,39 @@
 #include <dogged/retry_options.hpp>
 
 #include "client/log_event.hpp"
+#include "db/errors.hpp"
 #include "http/block_sigpipe.hpp"
 #include "retry/counted.hpp"
+#include "retry/escaped.hpp"
 
 namespace dogged::runtime {
 namespace {
 
 constexpr milliseconds longest_flush{3'000};  // at the end
 
+constexpr std::size_t most_bytes_of_reason = 200;
+
 std::string reason_of(const OtlpPost::Answer& answer) {
   return answer.status == 0 ? answer.error : "it answers " + std::to_string(answer.status);
+}
+
+/// What a collector says of its answer, behind a colon.
+std::string words_of(const OtlpPost::Answer& answer) {
+  const std::string words = db::one_line(answer.body.substr(0, most_bytes_of_reason));
+  return words.empty() ? "" : ": " + escaped(words);
+}
+
+std::string_view consequence_of(ExportPlan::Verdict verdict) {
+  switch (verdict) {
+    case ExportPlan::Verdict::try_again:
+      return "spans that it does not take in time are dropped";
+    case ExportPlan::Verdict::taken:
+      return "these spans are dropped";
+    case ExportPlan::Verdict::refused:
+    case ExportPlan::Verdict::failed:
+      break;
+  }
+  return "the spans of the request are dropped";
 }
 
 }  // namespace
@@ -96,23 +119,25 @@ void OtlpExporter::settle(const OtlpPost::Answer& answer) {
   batch_.clear();
 }
 
-/// Once for each reason in a row, and once when the collector takes spans again.
+/// Once for each status or error in a row, because an answer may have another id in its words each time. Once when the
+/// collector takes spans again.
 void OtlpExporter::tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict verdict) {
   std::string trouble;
+  std::string words;
   if (verdict == ExportPlan::Verdict::taken) {
     const RejectedSpans rejected = rejected_in(answer.body);
     if (rejected.count > 0) trouble = "it refuses some spans: " + rejected.why;
   } else {
     trouble = reason_of(answer);
+    words = words_of(answer);
   }
   if (trouble == trouble_) return;
   trouble_ = trouble;
   if (trouble.empty()) {
     log_->log(event("collector_recovered"), spdlog::level::info, "traces: {} takes spans again", settings_.shown_url);
   } else {
-    log_->log(event("collector_failed"), spdlog::level::warn,
-              "traces: {}: {}; tasks go on, and spans that it does not take in time are dropped", settings_.shown_url,
-              trouble);
+    log_->log(event("collector_failed"), spdlog::level::warn, "traces: {}: {}{}; tasks go on, and {}",
+              settings_.shown_url, trouble, words, consequence_of(verdict));
   }
 }
 

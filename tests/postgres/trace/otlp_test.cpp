@@ -405,7 +405,7 @@ TEST_CASE("tasks run while the collector is slow: the queue of spans is bounded,
 TEST_CASE("a request that the collector answers with 400 is not repeated, and the next one is sent") {
   TestDatabase database;
   OtlpReceiver collector;
-  collector.will_answer({{.status = 400, .body = "no"}});
+  collector.will_answer({{.status = 400, .body = "no \x1b[2J" + std::string(300, 'x')}});
   ServedWorker worker{database, succeeds, exporting_to(collector.endpoint())};
   worker->start();
   REQUIRE(runs_tasks(database, 1));
@@ -413,7 +413,8 @@ TEST_CASE("a request that the collector answers with 400 is not repeated, and th
   REQUIRE(runs_tasks(database, 1));
   REQUIRE(eventually([&] { return span_counts(worker).at("exported") == 1; }));
   CHECK(collector.requests() == 2);
-  CHECK(contains(worker.log(), "it answers 400; tasks go on"));
+  CHECK(contains(worker.log(), "it answers 400: no \\u001b[2J" + std::string(193, 'x') +
+                                   "; tasks go on, and the spans of the request are dropped"));
   CHECK(contains(worker.log(), "/v1/traces takes spans again"));
 }
 
