@@ -101,8 +101,6 @@ void Exporter::serve() {
     try {
       publish(reader_.read());
       continue;
-    } catch (const Error& error) {
-      why = db::one_line(error.message());
     } catch (const std::exception& error) {
       why = db::one_line(error.what());
     }
