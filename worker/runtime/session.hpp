@@ -19,6 +19,8 @@
 
 namespace dogged::runtime {
 
+class StatusBoard;
+
 /// Processes, transactions and blocks differ each time an error names them.
 [[nodiscard]] std::string without_digits(std::string text);
 
@@ -26,8 +28,12 @@ namespace dogged::runtime {
 class Session {
  public:
   /// `service` stands in log lines and in pg_stat_activity. `longest_backoff`: the longest wait between two tries.
+  /// `board`: the worker is not ready while the service fails; null: the worker is ready all the same.
   Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
-          milliseconds longest_backoff = std::chrono::seconds{5});
+          milliseconds longest_backoff = std::chrono::seconds{5}, std::shared_ptr<StatusBoard> board = nullptr);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   /// The connection; connects if there is none. Throws ConnectionError.
   [[nodiscard]] db::Connection& connection();
@@ -62,6 +68,7 @@ class Session {
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
   db::ReconnectBackoff backoff_;
+  const std::shared_ptr<StatusBoard> board_;
   std::set<std::string> reasons_;  // of the failures since the last success, without digits
   std::optional<db::Connection> connection_;
   detail::Mutex mutex_;

@@ -19,14 +19,18 @@ WorkerStatus::LeaseStatus status_of(const Lease& lease, TimePoint now) {
           .since_renewal = in_ms(now - lease.renewed_at())};
 }
 
-std::optional<std::string> why_lease_is_not_held(const WorkerStatus& status) {
+std::optional<std::string> why_it_does_not_work(const WorkerStatus& status) {
   const WorkerStatus::LeaseStatus& lease = *status.lease;
   const std::string silence = duration_to_text(lease.since_renewal);
   if (lease.state == Lease::State::ended) return "another worker has ended its lease";
   if (lease.state == Lease::State::lapsed || lease.left == milliseconds{0}) {
     return "its lease has lapsed: PostgreSQL has answered no heartbeat for " + silence;
   }
-  // Without tasks every other heartbeat is left out.
+  if (!status.failures.empty()) {
+    const auto& [service, why] = *status.failures.begin();
+    return service + ": " + why;
+  }
+  // A network that loses everything gives no error. Without tasks every other heartbeat is left out.
   if (lease.since_renewal > 3 * status.heartbeat) {
     return "PostgreSQL has answered no heartbeat for " + silence + "; the lease lapses in " +
            duration_to_text(lease.left);
@@ -65,7 +69,7 @@ std::optional<std::string> why_not_ready(const WorkerStatus& status) {
     case WorkerStatus::State::running:
       break;
   }
-  return why_lease_is_not_held(status);
+  return why_it_does_not_work(status);
 }
 
 void StatusBoard::note(WorkerStatus::State state) {
@@ -85,6 +89,16 @@ void StatusBoard::rests() {
   executors_.reset();
 }
 
+void StatusBoard::note_failure(const std::string& service, std::string why) {
+  const detail::Lock lock{mutex_};
+  failures_[service] = std::move(why);
+}
+
+void StatusBoard::note_works(const std::string& service) {
+  const detail::Lock lock{mutex_};
+  failures_.erase(service);
+}
+
 /// Reads under the lock, so that the executors are not kept for longer than they serve.
 WorkerStatus StatusBoard::read(TimePoint now) const {
   WorkerStatus status{.name = name_, .heartbeat = heartbeat_};
@@ -92,6 +106,7 @@ WorkerStatus StatusBoard::read(TimePoint now) const {
   status.abandoned_threads = tally_->abandoned_threads;
   const detail::Lock lock{mutex_};
   status.state = state_;
+  status.failures = failures_;
   if (lease_) status.lease = status_of(*lease_, now);
   if (!executors_) return status;
   for (const auto& executor : executors_->all()) status.queues.push_back({executor->queue(), executor->load()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ struct WorkerStatus {
   milliseconds heartbeat{0};
   std::optional<LeaseStatus> lease = {};  ///< none before it is registered
   std::vector<Queue> queues = {};         ///< while it runs or stops
+  /// The last errors of services that fail now, by their names.
+  std::map<std::string, std::string> failures = {};
   std::int64_t fenced = 0;
   int abandoned_threads = 0;
 };
@@ -59,6 +62,9 @@ class StatusBoard {
   /// The worker runs with this lease and these executors, which are read until rests() is called.
   void serves(std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors);
   void rests();
+  /// A service without which the worker claims nothing, or loses its lease, fails until it works.
+  void note_failure(const std::string& service, std::string why);
+  void note_works(const std::string& service);
 
   [[nodiscard]] WorkerStatus read(TimePoint now) const;
   [[nodiscard]] const std::shared_ptr<Tally>& tally() const noexcept { return tally_; }
@@ -71,6 +77,7 @@ class StatusBoard {
   WorkerStatus::State state_ DOGGED_GUARDED_BY(mutex_) = WorkerStatus::State::starting;
   std::shared_ptr<const Lease> lease_ DOGGED_GUARDED_BY(mutex_);
   std::shared_ptr<const Executors> executors_ DOGGED_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> failures_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

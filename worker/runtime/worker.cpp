@@ -209,8 +209,10 @@ std::shared_ptr<Session> Worker::session(Part part) const {
   db::Settings settings = settings_.database;
   settings.statement_timeout = patience(part).statement_timeout;
   settings.pooled = settings_.poll_only;
+  // The claimer claims nothing while the completer could not record how an attempt ends.
+  const bool is_needed_to_work = part == Part::claimer || part == Part::completer || part == Part::lease;
   return std::make_shared<Session>(std::move(settings), std::string{to_text(part)}, log_,
-                                   patience(part).longest_backoff);
+                                   patience(part).longest_backoff, is_needed_to_work ? board_ : nullptr);
 }
 
 /// The services of an incarnation, and their messages to one another. The members are destroyed from last to first, so

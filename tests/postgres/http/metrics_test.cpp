@@ -70,6 +70,23 @@ TEST_CASE("while PostgreSQL does not answer heartbeats a worker is not ready, an
   CHECK(eventually([&] { return worker.get("/readyz")->status == 200; }));
 }
 
+TEST_CASE("while PostgreSQL refuses every claim a worker is not ready, and gives PostgreSQL's reason") {
+  TestDatabase database;
+  ServedWorker worker{database, [](Context&, const nlohmann::json&) {}};
+  worker->start();
+  REQUIRE(worker.get("/readyz")->status == 200);
+  database.script("revoke update on dogged.tasks_live from dogged_test_worker");
+  Client client = database.client();
+  const TaskId id = client.enqueue(work, no_args);
+  CHECK(eventually([&] { return worker.get("/readyz")->status == 503; }));
+  CHECK(contains(worker.get("/readyz")->body, "permission denied for table tasks_live"));
+  CHECK(contains(worker.get("/metrics")->body, "dogged_worker_ready 0\n"));
+  CHECK(worker.get("/livez")->status == 200);
+  database.script("grant update on dogged.tasks_live to dogged_test_worker");
+  CHECK(client.wait(id, 20s).has_succeeded());
+  CHECK(eventually([&] { return worker.get("/readyz")->status == 200; }));
+}
+
 TEST_CASE("a worker whose port is in use says so, and does not start") {
   TestDatabase database;
   ServedWorker first{database, [](Context&, const nlohmann::json&) {}};

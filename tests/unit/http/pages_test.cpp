@@ -91,6 +91,16 @@ TEST_CASE("a worker is ready while it runs under a lease that PostgreSQL renews,
              Catch::Contains("no heartbeat for 15s1ms; the lease lapses in 27s"));
 }
 
+TEST_CASE("a worker whose claimer, completer or lease keeper fails is not ready, and gives the error") {
+  WorkerStatus worker = working();
+  worker.failures = {{"lease", "the connection to PostgreSQL was lost"}};
+  CHECK(page("/readyz", worker).status == 503);
+  CHECK_THAT(page("/readyz", worker).body, Catch::Contains("lease: the connection to PostgreSQL was lost"));
+  CHECK_THAT(page("/metrics", worker).body, Catch::Contains("dogged_worker_ready 0\n"));
+  worker.lease->state = Lease::State::lapsed;  // which says more
+  CHECK_THAT(page("/readyz", worker).body, Catch::Contains("has lapsed"));
+}
+
 TEST_CASE("an idle worker that leaves every other heartbeat out is ready") {
   WorkerStatus worker = working();
   worker.lease->since_renewal = 10'500ms;
