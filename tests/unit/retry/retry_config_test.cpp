@@ -10,6 +10,7 @@
 
 #include <dogged/classification.hpp>
 #include <dogged/code_sets.hpp>
+#include <dogged/error.hpp>
 #include <dogged/retry_config.hpp>
 
 #include "retry/named_code_sets.hpp"
