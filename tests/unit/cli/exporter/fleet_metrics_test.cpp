@@ -205,7 +205,7 @@ TEST_CASE("schedules count by state, and their ticks by outcome and by how late 
   CHECK(value(families, "dogged_schedule_overdue_seconds", {{"schedule", "hourly"}}) == 0);
   CHECK(value(families, "dogged_schedule_ticks_total", {{"schedule", "nightly"}, {"outcome", "fired"}}) == 3);
   CHECK(value(families, "dogged_schedule_ticks_total", {{"schedule", "nightly"}, {"outcome", "missed"}}) == 1);
-  CHECK(value(families, "dogged_schedule_late_seconds", {{"le", "1"}}, "_bucket") == 2);
+  CHECK(value(families, "dogged_schedule_late_seconds", {{"le", "1.0"}}, "_bucket") == 2);
   CHECK(value(families, "dogged_schedule_late_seconds", {}, "_count") == 3);
   CHECK(value(families, "dogged_schedule_late_seconds", {}, "_sum") == 4.002);
 }
