@@ -4483,6 +4483,7 @@ CREATE FUNCTION dogged.require_enqueueable(schedule dogged.schedules) RETURNS vo
     AS $$
 declare
   limits dogged.settings;
+  remedy text;
 begin
   perform dogged.require_schedule_name(schedule.name);
   select s.* into limits from dogged.settings s;
@@ -4492,6 +4493,11 @@ begin
     perform dogged.refuse_task(schedule.task, schedule.args, coalesce(schedule.queue, 'default'), null, schedule.priority, null, null,
                                array['schedule:' || schedule.name], null, schedule.args_version);
   end if;
+exception when invalid_parameter_value or sqlstate '22Q01' then
+  get stacked diagnostics remedy = pg_exception_hint;
+  if starts_with(sqlerrm, 'the schedule') then raise; end if;
+  raise exception 'the schedule "%": %', schedule.name, sqlerrm
+    using errcode = sqlstate, hint = replace(remedy, 'Nothing was enqueued.', 'The schedule was not changed.');
 end $$;
 
 COMMENT ON FUNCTION dogged.require_enqueueable(schedule dogged.schedules) IS 'Internal: raises an error unless enqueue takes the tasks of a schedule.';
