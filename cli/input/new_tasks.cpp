@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dogged/client.hpp>
+#include <dogged/detail/json_text.hpp>
 
 #include "retry/duration.hpp"
 #include "retry/message.hpp"
@@ -252,8 +253,15 @@ void require_json(const std::string& what, std::string_view text, const std::str
     throw InvalidInput(what + " is empty; write a JSON document, for example {}");
   }
   Checker checker;
-  if (json::sax_parse(text, &checker)) return;
-  throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(), hint);
+  if (!json::sax_parse(text, &checker)) {
+    throw InvalidInput(what + " is not JSON: " + place_of(text, checker.position()) + ": " + checker.reason(), hint);
+  }
+  if (text.find("\\u0000") == std::string_view::npos) return;
+  // PostgreSQL's own error does not say where.
+  if (const auto found = detail::find_unstorable(json::parse(text))) {
+    throw InvalidInput(what + ": " + (found->pointer.empty() ? "the value" : detail::cut_for_message(found->pointer)) +
+                       " " + found->reason);
+  }
 }
 
 std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone) {
