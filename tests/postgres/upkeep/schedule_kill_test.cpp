@@ -106,7 +106,8 @@ TEST_CASE("workers that are killed while they fire lose no tick, and no tick fir
         if (is_lost) database.run("select pg_terminate_backend(" + firing.pid + ")");
       });
     }
-    database.run("select dogged.pause_schedule(name) from dogged.schedules");
+    // A pause would settle what is due by itself.
+    database.run("update dogged.schedules set fires_at = null");
   }
   const std::int64_t ticks = number(database, "select count(*)::text as value from dogged.schedule_ticks");
   CHECK(ticks == seconds_of("last_tick_at") - first_ticks + schedules);
