@@ -193,7 +193,7 @@ begin
   return settled;
 end $$;
 comment on function dogged.settle_times_before_change(dogged.schedules, timestamptz) is
-  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause begins or ends. Notes ticks as missed that jitter, '
+  'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, '
   'or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 -- Of two changes at a time one waits for the other, and no tick is decided meanwhile. A tick that was decided is never made
@@ -365,8 +365,13 @@ begin
   if schedule.paused_at is not null then return false; end if;
   -- A schedule with an unknown time zone can be paused too.
   if schedule.fires_at <= now_at and dogged.time_in(now_at, schedule.time_zone) is not null then
-    schedule := dogged.settle_times_before_change(schedule, now_at);
-    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
+    perform dogged.fire_or_put_off(schedule, now_at);
+    select s.* into schedule from dogged.schedules s where s.id = schedule.id;
+    if schedule.fires_at <= now_at then -- a call fires no more
+      perform dogged.skip_until(schedule, now_at + interval '1 microsecond', 'missed');
+      schedule.last_tick_at := greatest(schedule.last_tick_at, now_at);
+      schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.last_tick_at);
+    end if;
   end if;
   update dogged.schedules s
      set paused_at = now_at, fires_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at

@@ -68,8 +68,12 @@ void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_
 void Database::pause_schedule() {
   ScheduleRow& schedule = now_.schedule;
   if (schedule.fires_at && *schedule.fires_at <= now()) {
-    settle_times_before_change();
-    schedule.next_at = next_tick(schedule, std::max(now(), schedule.last_tick_at.value_or(now())));
+    fire_schedule();
+    if (schedule.fires_at && *schedule.fires_at <= now()) {  // a call fires no more
+      skip_until(now() + 1us, Outcome::missed);
+      note_last_tick(now());
+      schedule.next_at = next_tick(schedule, schedule.last_tick_at.value_or(now()));
+    }
   }
   schedule.is_paused = true;
   now_.schedule.fires_at.reset();

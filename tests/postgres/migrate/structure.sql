@@ -3451,8 +3451,13 @@ begin
   if schedule.paused_at is not null then return false; end if;
   -- A schedule with an unknown time zone can be paused too.
   if schedule.fires_at <= now_at and dogged.time_in(now_at, schedule.time_zone) is not null then
-    schedule := dogged.settle_times_before_change(schedule, now_at);
-    schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at));
+    perform dogged.fire_or_put_off(schedule, now_at);
+    select s.* into schedule from dogged.schedules s where s.id = schedule.id;
+    if schedule.fires_at <= now_at then -- a call fires no more
+      perform dogged.skip_until(schedule, now_at + interval '1 microsecond', 'missed');
+      schedule.last_tick_at := greatest(schedule.last_tick_at, now_at);
+      schedule.next_at := dogged.next_tick(schedule.compiled, schedule.time_zone, schedule.last_tick_at);
+    end if;
   end if;
   update dogged.schedules s
      set paused_at = now_at, fires_at = null, next_at = schedule.next_at, last_tick_at = schedule.last_tick_at
@@ -5078,7 +5083,7 @@ begin
   return settled;
 end $$;
 
-COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause begins or ends. Notes ticks as missed that jitter, or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
+COMMENT ON FUNCTION dogged.settle_times_before_change(schedule dogged.schedules, now_at timestamp with time zone) IS 'Internal: fires the due ticks of a locked schedule before its spec or time zone changes, or its pause ends. Notes ticks as missed that jitter, or the limit of a call, has put off, and those of a pause as paused. Returns the changed row.';
 
 CREATE FUNCTION dogged.shortest_gap(compiled dogged.compiled_spec) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE

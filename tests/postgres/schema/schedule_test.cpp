@@ -466,6 +466,22 @@ TEST_CASE("a tick that jitter has put off into a pause is one of the pause") {
   CHECK(ticks(database) == "skipped paused 1");
 }
 
+TEST_CASE("of two ticks a pause fires the one that is due, and takes the one that jitter has put off") {
+  TestDatabase database;
+  database.script(
+      "select dogged.create_queue('load');"
+      "select dogged.schedule('s' || i, 'load', 'every 1s', queue => 'load', jitter => '1 second', overlap => "
+      "'allow_all', "
+      "catch_up => null, catch_up_limit => null, allow_frequent => true) from generate_series(1, 50) i;"
+      // Of 50 jitters some are longer than what has passed of this second.
+      "update dogged.schedules set next_at = date_trunc('second', clock_timestamp()) - interval '1 second', fires_at = "
+      "clock_timestamp();"
+      "select dogged.pause_schedule(name), dogged.resume_schedule(name) from dogged.schedules");
+  CHECK(database.value(
+            "select count(distinct schedule_id) as value from dogged.schedule_ticks where outcome = 'fired'") == "50");
+  CHECK(database.value("select count(*) as value from dogged.schedule_ticks where reason = 'missed'") == "0");
+}
+
 TEST_CASE("a schedule whose time zone the server does not know can be paused") {
   TestDatabase database;
   add_schedule(database);
