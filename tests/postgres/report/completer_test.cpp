@@ -105,7 +105,7 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   CHECK(completer.held().empty());
 }
 
-TEST_CASE("a completer writes at its end what was noted of circuits, though nobody has woken it") {
+TEST_CASE("a completer writes the noted events of circuits before it ends, without a wake-up") {
   TestDatabase database;
   database.run("insert into dogged.circuits (name, generation) values ('api', 7)");
   Parts parts{database, std::make_shared<runtime::Lease>(test::add_worker(database), 1min, SteadyClock::now()),

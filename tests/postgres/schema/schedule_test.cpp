@@ -473,7 +473,7 @@ TEST_CASE("of two ticks a pause fires the one that is due, and takes the one tha
       "select dogged.schedule('s' || i, 'load', 'every 1s', queue => 'load', jitter => '1 second', overlap => "
       "'allow_all', "
       "catch_up => null, catch_up_limit => null, allow_frequent => true) from generate_series(1, 50) i;"
-      // Of 50 jitters some are longer than what has passed of this second.
+      // Some of the 50 jitters are longer than the part of this second that is over.
       "update dogged.schedules set next_at = date_trunc('second', clock_timestamp()) - interval '1 second', fires_at = "
       "clock_timestamp();"
       "select dogged.pause_schedule(name), dogged.resume_schedule(name) from dogged.schedules");
@@ -482,7 +482,7 @@ TEST_CASE("of two ticks a pause fires the one that is due, and takes the one tha
   CHECK(database.value("select count(*) as value from dogged.schedule_ticks where reason = 'missed'") == "0");
 }
 
-TEST_CASE("a schedule whose time zone the server does not know can be paused") {
+TEST_CASE("a schedule with an unknown time zone can be paused") {
   TestDatabase database;
   add_schedule(database);
   make_due(database, 5);
@@ -731,7 +731,8 @@ TEST_CASE("a tick that is due when its schedule gets other times is not lost") {
 TEST_CASE("a tick that falls due while a change of its schedule waits for a lock is not lost") {
   TestDatabase database;
   add_schedule(database);
-  std::jthread change;  // before the connection, whose end releases the lock: a failed check must not wait for ever
+  // If a check fails, the connection closes first, which releases the lock. Then the thread is joined.
+  std::jthread change;
   db::Connection locking{database.settings()};
   locking.run({"begin", "begin"});
   locking.run({"lock", "select from dogged.schedules for update"});

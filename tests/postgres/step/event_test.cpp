@@ -162,7 +162,7 @@ TEST_CASE("an event resumes each task that waits for it, once, with its payload"
   CHECK(client.emit("payment:42") == 0);
 }
 
-TEST_CASE("an event whose payload is of another type fails the attempt, and says that the payload is at fault") {
+TEST_CASE("a payload of another type fails the attempt, and the message names the event") {
   TestDatabase database;
   Client client = database.client();
   const auto handler = registered(work, [](Context& context, const nlohmann::json&) {
