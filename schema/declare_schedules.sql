@@ -1,6 +1,6 @@
 -- dogged.declare_schedules(worker_id, declarations): what a worker's program says of its schedules (TASK_SCHEDULE). Of the
 -- declarations that live workers make of one schedule, that which was first seen last is in force. So the newer version of a
--- program wins, whichever of its workers starts last, and the older one again once no worker of the newer is left.
+-- program wins, whichever of its workers starts last. The older version wins again once no worker of the newer is left.
 --
 -- A declaration is put in force once. So an operator's change stays until another declaration comes into force.
 

@@ -2,8 +2,8 @@
 -- schedule's row is locked while its ticks are decided, and ticks, tasks and the next time are one transaction by the
 -- database's clock.
 --
--- A tick that finds the task of an earlier one alive is treated as the schedule's overlap says. One that is to wait is a row
--- of schedule_ticks that says so; workers look after its schedule every second until the task before it has ended.
+-- A tick that finds the task of an earlier one alive is treated as the schedule's overlap says. A tick that is to wait is a
+-- row of schedule_ticks that says so. Workers look after its schedule every second until the task before it has ended.
 
 create or replace function dogged.first_waiting_tick(schedule_id bigint) returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -54,7 +54,7 @@ begin
 end $$;
 comment on function dogged.alive_of(bigint[]) is 'Internal: those of the tasks that have not ended.';
 
--- A task that another transaction has locked is passed over: its handler may keep a transaction open for long, and the ticks of
+-- A task that another transaction has locked is passed over. Its handler may keep a transaction open for long, and the ticks of
 -- other schedules must not wait for that. While a tick waits, the next call tries again.
 create or replace function dogged.cancel_tasks_of(schedule dogged.schedules) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$

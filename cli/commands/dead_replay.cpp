@@ -74,8 +74,8 @@ class Replay {
                        "leave --at out to run them at once");
   }
 
-  /// Asks whether steps on record are kept, unless the options say so, none is on record, or nobody is there to ask:
-  /// then they are kept. Throws Failure where the answer is none.
+  /// Asks whether steps on record are kept, unless the options say so. Steps are kept if none is on record, or if
+  /// nobody is there to ask. Throws Failure where the answer is none.
   void choose_steps(const Invocation& invocation, const DeadFilterOptions& filter, db::Connection& connection,
                     const DeadLetters& letters) {
     if (!steps_.empty()) return;

@@ -10,7 +10,7 @@ using lifecycle::Status;
 
 namespace {
 
-/// What happens at the due time of a pending task.
+/// The event at the due time of a pending task.
 std::string_view what_is_due(const TaskView& task) {
   if (!task.next_retry_at) return "due ";
   if (task.is_due()) return "retry due ";

@@ -1,5 +1,5 @@
 // Input of a command, from a file or from stdin. A stream of the standard library reads a directory as an empty file,
-// and goes on reading after a signal; here Ctrl-C ends the wait for a line.
+// and goes on reading after a signal. Here Ctrl-C ends the wait for a line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a list says of the rest of it.
+// The note of a list that it may not be complete.
 #pragma once
 
 #include <string>

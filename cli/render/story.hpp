@@ -19,7 +19,7 @@ namespace dogged::cli {
 /// attempt.
 [[nodiscard]] bool waits_for_retry(const TaskHistory& history);
 
-/// What the handler has said that the task waits for, as in `waits for the event payment:42`; empty: nothing.
+/// The wait that the handler has announced, as in `waits for the event payment:42`; empty: none.
 [[nodiscard]] std::string wait_text(const TaskView& task);
 
 /// `retry 3 of 5`

@@ -80,7 +80,7 @@ struct ProgressView {
   Time reported_at;
 };
 
-/// What a pending task waits for by its handler's own doing.
+/// The wait of a pending task by its handler's own doing.
 enum class WaitKind { sleep, event, snooze };
 
 [[nodiscard]] std::string_view to_text(WaitKind kind);

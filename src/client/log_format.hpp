@@ -21,7 +21,7 @@ inline constexpr const char* log_format_variable = "DOGGED_LOG_FORMAT";
 /// `text`, `json` or `logfmt`; throws InvalidInput for another text, which it calls `name`.
 [[nodiscard]] LogFormat log_format_from_text(const std::string& name, std::string_view text);
 
-/// What a line says, besides its text.
+/// The parts of a line of the log.
 struct LogLine {
   std::string time;         ///< RFC 3339 with milliseconds and the offset from UTC
   std::string_view level;   ///< of spdlog
@@ -31,7 +31,7 @@ struct LogLine {
 };
 
 /// `{"time": …, "level": …, "logger": …, "event": …, "message": …}`, with the fields of an event in their order. A line
-/// without an event is one of a handler (Context::log), of a library or of the program: its event is `log`, and a
+/// without an event is one of a handler (Context::log), of a library or of the program. Its event is `log`, and a
 /// handler's line has the fields of its attempt.
 [[nodiscard]] std::string json_line(const LogLine& line);
 /// `time=… level=… logger=… event=… message=…`, with the same keys.

@@ -101,8 +101,8 @@ SqlCall step_call(const StepInTransaction& step, const std::string& schema) {
 
 void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks) {
   db::ServerMessage parts = db::parse_server_message(server_text);
-  // A commit of this attempt was in doubt, and was not visible when the handler looked for the record: while a
-  // synchronous replica was awaited, for example. The next attempt finds the record.
+  // A commit of this attempt was in doubt, and was not visible when the handler looked for the record. This happens
+  // while a synchronous replica is awaited, for example. The next attempt finds the record.
   if (sqlstate == step_on_record) throw Snooze{limits::min_delay, parts.message};
   if (sqlstate == lease_lost) throw LeaseLost(parts.message, parts.hint);
   if (sqlstate == undefined_function || sqlstate == undefined_schema) {

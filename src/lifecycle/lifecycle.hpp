@@ -1,7 +1,7 @@
 // A task's transition when one of its attempts ends, by a report of its worker or by a rescue. This one pure function
 // is the specification: it knows no database, no clock and no random source. SQL carries out what was decided here. SQL
-// decides by itself where no worker reports: complete_in ends a task as succeeded, wait_durably ends an attempt as
-// snoozed, cancel and expiry end a pending task, and replay, reschedule and emit make one pending or ready.
+// decides by itself where no worker reports. complete_in ends a task as succeeded, and wait_durably ends an attempt as
+// snoozed. cancel and expiry end a pending task; replay, reschedule and emit make a task pending or ready.
 // docs/lifecycle.md tells it in prose; tests/unit/lifecycle/lifecycle_test.cpp goes through every combination.
 #pragma once
 

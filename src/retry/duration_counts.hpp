@@ -54,7 +54,7 @@ class DurationCounts {
  public:
   static constexpr std::size_t bucket_count = std::size(Bounds) + 1;
 
-  /// What was counted so far. Each count is that of its bucket alone.
+  /// The counts so far. Each count is that of its bucket alone.
   struct Read {
     std::array<std::uint64_t, bucket_count> counts{};
     std::chrono::microseconds sum{0};

@@ -84,7 +84,7 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row*> rows, TimePoi
   return claimed;
 }
 
-/// What begins is handed over first: the statements for the other tasks may take long, or fail.
+/// The tasks that begin are handed over first: the statements for the other tasks may take long, or fail.
 void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at) {
   SortingOut sorting{std::move(claimed.tasks), claimed_at};
   if (circuits_.any()) {

@@ -145,8 +145,8 @@ void LeaseKeeper::note_refused(const Error& error) {
   if (!std::exchange(is_refused_, true)) listener_.on_progress_refused(error);
 }
 
-/// What handlers have said in their last second. One try, and not over a new connection, which may take long to fail:
-/// an end in time matters more.
+/// Writes the progress that handlers have reported in their last second. One try, and not over a new connection, which
+/// may take long to fail: an end in time matters more.
 void LeaseKeeper::write_last_progress() {
   if (plan_.state() == KeeperPlan::State::ended || !inbox_->has_unwritten()) return;
   if (!service_.session().is_connected()) return;

@@ -34,7 +34,7 @@ class ReportBatches {
   explicit ReportBatches(Limits limits) : limits_(limits) {}
 
   /// The report is put into its batch. To move reports into a batch later took a twentieth of a worker's CPU in a
-  /// drain, and the handlers' threads waited for the mutex meanwhile.
+  /// drain. Meanwhile the handlers' threads waited for the mutex.
   void add(Report&& report);
 
   /// Whether some report is in no batch that was taken.

@@ -224,7 +224,7 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
   }
 }
 
-/// If some is due. What cannot be written stays noted, and is tried again.
+/// If some is due. Notes that cannot be written stay, and are tried again.
 void Completer::write_circuits() {
   if (SteadyClock::now() < circuits_->writes_at()) return;
   try {

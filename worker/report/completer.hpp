@@ -1,6 +1,6 @@
 // Writes how attempts ended, in batches, on a thread and a connection of its own. There is no timer: the next batch
-// gathers while one is being written. What attempts and given back tasks say of their circuits is written between the
-// batches.
+// gathers while one is being written. Between the batches the completer writes the news that attempts and given back
+// tasks have of their circuits.
 //
 // batches.hpp decides what is sent together, and batch.hpp how a batch gets on record. circuits/ledger.hpp decides when
 // events of circuits are written. The completer carries that out.

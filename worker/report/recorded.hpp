@@ -1,6 +1,6 @@
 // Notes of an attempt once it is on record. The process's metrics count it (<dogged/retry_metrics.hpp>). The log has a
-// line for each retry and each snooze, for a success after retries, for giving up, and for an error that is not
-// retried.
+// line for each retry and each snooze, and for a success after retries. The log also has a line for giving up, and for
+// an error that is not retried.
 #pragma once
 
 #include <memory>

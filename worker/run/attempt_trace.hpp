@@ -16,8 +16,8 @@ namespace dogged::runtime {
 
 struct AttemptSettings;
 
-/// end() is for any thread, the other functions are for the thread of the handler. What the tracer throws is logged and
-/// changes nothing.
+/// end() is for any thread, the other functions are for the thread of the handler. An exception of the tracer is logged
+/// and changes nothing.
 class AttemptTrace {
  public:
   /// Reads the producer's context, and begins a span if the worker has a tracer. False: the producer's context is no
@@ -29,7 +29,7 @@ class AttemptTrace {
   /// The attempt's span, else the producer's; nothing if there is neither.
   [[nodiscard]] const std::optional<TraceContext>& context() const noexcept { return context_; }
 
-  /// The trace context of an attempt that is the sampled root of a trace: the attempt goes on record with this context,
+  /// The trace context of an attempt that is the sampled root of a trace. The attempt goes on record with this context,
   /// and not with its task's. Nothing for other attempts.
   [[nodiscard]] std::optional<std::string> own() const;
 

@@ -22,7 +22,7 @@
 
 namespace dogged::runtime {
 
-/// What one thread works on. The thread shares it, because an abandoned thread outlives the executor.
+/// The work of one thread. The thread shares it, because an abandoned thread outlives the executor.
 struct Executor::Runner {
   Pool::Slot slot;
   std::optional<AttemptTrace> trace;  // of the slot's run, or of its next one

@@ -25,7 +25,8 @@ namespace dogged::runtime {
 
 class Pool {
  public:
-  /// What one thread runs. The thread reads it without a lock, from its beginning until the pool is told that it ended.
+  /// The task that one thread runs. The thread reads the run without a lock, from its beginning until the pool is told
+  /// that it ended.
   struct Run {
     Run(ClaimedTask begun, TimePoint now) : task(std::move(begun)), started_at(now), deadline(deadline_of(task, now)) {}
 
@@ -66,7 +67,7 @@ class Pool {
 
     friend bool operator==(const Stop&, const Stop&) = default;
   };
-  /// What is due at a point in time.
+  /// The work that is due at a point in time.
   struct Due {
     std::vector<Stop> stops = {};
     std::vector<std::size_t> overdue = {};  ///< the slots whose handlers are to be given up, from the last to the first

@@ -24,7 +24,7 @@ class KnownSteps {
   /// So many names are read. With more, each step asks for itself.
   static constexpr std::int64_t most_names = 10'000;
 
-  /// What the attempt asks before it runs the step `name`.
+  /// The question of the attempt before it runs the step `name`.
   [[nodiscard]] Ask next(const std::string& name) const;
   /// The names on record, and not more than most_names of them.
   void on_names(std::set<std::string> names);

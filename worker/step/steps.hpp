@@ -48,7 +48,7 @@ class Steps {
   /// AttemptTrace::own().
   [[nodiscard]] Wait wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
                           TimePoint began_at, const std::optional<std::string>& own_trace, const std::stop_token& stop);
-  /// What an earlier attempt has saved, as JSON text.
+  /// The checkpoint that an earlier attempt has saved, as JSON text.
   [[nodiscard]] std::optional<std::string> last_checkpoint(const Attempt& attempt, const std::string& name,
                                                            const std::stop_token& stop);
   void save_checkpoint(const Attempt& attempt, const std::string& name, const std::string& value_json,

@@ -15,7 +15,7 @@ namespace dogged::runtime {
 
 class WaitPlan {
  public:
-  /// What dogged.wait_durably (schema/events.sql) answers.
+  /// The answers of dogged.wait_durably (schema/events.sql).
   enum class Answer {
     over,       ///< the time is over, or the event came
     suspended,  ///< the attempt has ended, and is on record as snoozed

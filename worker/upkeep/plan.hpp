@@ -1,10 +1,10 @@
 // The plan decides upkeep's next action. Upkeep is the work that one worker does for all. Pure: events in, one action
 // out, `now` a parameter.
 //
-// Upkeep works in rounds. In a round each kind of work has one turn, in this order: due ticks; a due look, and the
-// rescue that the look asks for; one batch of expired tasks; the comparison of declarations, once no task is left to be
-// ended. So no kind of work keeps another one waiting for longer than a turn. A round that finds nothing due ends in a
-// wait. upkeep.cpp carries out one action, and asks again.
+// Upkeep works in rounds. In a round each kind of work has one turn, in a fixed order. First come due ticks, then a due
+// look, and the rescue that the look asks for. One batch of expired tasks follows. Last comes the comparison of
+// declarations, once no task is left to be ended. So no kind of work keeps another one waiting for longer than a turn.
+// A round that finds nothing due ends in a wait. upkeep.cpp carries out one action, and asks again.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ class UpkeepPlan {
   [[nodiscard]] Action next(TimePoint now);
 
   // Events. If an action's statement throws, on_failure is called, and no other event for that action. PostgreSQL may
-  // refuse ticks and comparisons while the connection is as good as before: then on_ticks_refused or
+  // refuse ticks and comparisons while the connection is as good as before. Then on_ticks_refused or
   // on_comparison_refused is called, so that dead workers' tasks are rescued all the same.
 
   void on_told(const UpkeepInbox::Told& told, TimePoint now) noexcept;

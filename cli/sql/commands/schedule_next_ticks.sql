@@ -1,4 +1,5 @@
--- The next ten ticks of schedule @name: also as text on the clock of its time zone, with the weekday, and with the offset from UTC.
+-- The next ten ticks of schedule @name. Each is also a text on the clock of its time zone, with the weekday, and with the offset
+-- from UTC.
 -- fires_at_us: with its jitter.
 -- gives: at_us bigint, fires_at_us bigint, weekday text, local_at text, zone_offset text
 select (extract(epoch from tick.at) * 1000000)::bigint as at_us,

@@ -1,9 +1,9 @@
 -- Counts attempts that ended after @after_us and that the snapshot @since does not see, by how long they ran. bucket: how
 -- many of the ascending bounds @bounds_us are below that time.
 --
--- The snapshot finds attempts that were committed late, and counts none twice. It is asked once for each group of a
--- transaction, which records up to a thousand attempts: to ask for each attempt took 1 s for half a million, and this takes 0.4 s. xmin has
--- 32 bits. The condition makes it the whole id of a transaction that is not older than the snapshot's oldest.
+-- The snapshot finds attempts that were committed late, and counts none twice. The statement asks it once for each group of a
+-- transaction, which records up to a thousand attempts. To ask for each attempt took 1 s for half a million, and this takes 0.4 s.
+-- xmin has 32 bits. The condition makes it the whole id of a transaction that is not older than the snapshot's oldest.
 -- gives: queue text, name text, outcome text, will_retry boolean, bucket int, attempts bigint, ran_us bigint
 select n.queue, n.name, n.outcome::text as outcome, n.will_retry, n.bucket, sum(n.attempts)::bigint as attempts,
        sum(n.ran_us)::bigint as ran_us

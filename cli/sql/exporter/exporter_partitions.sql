@@ -1,5 +1,5 @@
--- Each table with day partitions: for how many coming days, without a gap, it has partitions, and when its next day is old
--- enough to be dropped.
+-- For each table with day partitions: how many coming days, without a gap, have partitions. And when the table's next day
+-- is old enough to be dropped.
 -- gives: parent text, days_ahead bigint, next_drop_us bigint?
 with days as materialized (
   select p.parent, p.day, p.kept_until, p.is_kept and p.parent in ('task_attempts', 'task_steps') as goes_with_tasks from dogged.partitions p

@@ -66,11 +66,11 @@ class Context {
   /// the producer's. Tasks that the handler enqueues on its own thread get it as their trace_context. Nothing if the
   /// worker does not trace, and the producer gave none that is a W3C traceparent.
   [[nodiscard]] virtual std::optional<TraceContext> trace() const { return TraceContext::from_text(trace_context()); }
-  /// The time of the schedule's tick whose task this is, by the spec and without jitter (docs/schedules.md): the night
-  /// of the nightly report, also if the report is late, is retried, or is a backfill. For `dogged schedules run`, when
-  /// that was asked for. Nothing if no schedule enqueued the task, or once its tick has been dropped
-  /// (settings.keep_ticks_days). Each call asks the database. While the database is away, the call waits until the
-  /// handler is asked to stop; then it throws ConnectionError.
+  /// The time of the schedule's tick whose task this is, by the spec and without jitter (docs/schedules.md). For a
+  /// nightly report it is the report's night, also if the report is late, is retried, or is a backfill. For
+  /// `dogged schedules run`, when that was asked for. Nothing if no schedule enqueued the task, or once its tick has
+  /// been dropped (settings.keep_ticks_days). Each call asks the database. While the database is away, the call waits
+  /// until the handler is asked to stop; then it throws ConnectionError.
   [[nodiscard]] virtual std::optional<std::chrono::system_clock::time_point> scheduled_for() const = 0;
   /// How the worker connects to the queue's database, for a connection of the handler's own (complete_in). A connection
   /// string or URI of libpq, with its password: do not log it. Empty: libpq's PG* variables name the database.
@@ -108,12 +108,12 @@ class Context {
   /// database exactly once. docs/steps.md says more.
   ///
   /// `name` is 1 to 128 of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and no other step of the attempt
-  /// has it. An attempt may have 10,000 steps. What `work` returns must convert to JSON and back, or be void; as JSON
+  /// has it. An attempt may have 10,000 steps. The result of `work` must convert to JSON and back, or be void; as JSON
   /// it has at most settings.max_result_bytes (1 MiB).
   ///
   /// Throws what `work` throws; and, as failures of the attempt,
-  /// - TaskError with INVALID_STEP, which is never retried: a name that is no name or is used twice, a result that
-  ///   cannot be JSON or is too long, or a recorded result that is not of this type.
+  /// - TaskError with INVALID_STEP, which is never retried. The name is no name or is used twice. Or the result cannot
+  ///   be JSON or is too long. Or the recorded result is not of this type.
   /// - LeaseLost: the worker does not hold the task any more. Nothing was recorded.
   /// While the database is away the call waits, until the handler is asked to stop; then it throws ConnectionError.
   /// Include <dogged/steps.hpp> to use it (<dogged/worker.hpp> does).

@@ -29,7 +29,7 @@ struct FailedAttempt {
   std::string_view error_message;
   /// The wait that the error asks for. It replaces whatever delay the function gives.
   std::optional<milliseconds> retry_after = {};
-  /// What was thrown in this process; null in a worker.
+  /// The exception that was thrown in this process; null in a worker.
   std::exception_ptr exception = {};
 };
 

@@ -32,8 +32,8 @@ struct MetricsPage {
   std::string body;
 };
 
-/// What the clients of this process enqueued, and its retry_metrics(), in Prometheus's text format 0.0.4, or in
-/// OpenMetrics 1.0 if `accept` asks for that. Thread-safe.
+/// The counts of tasks that the clients of this process enqueued, and its retry_metrics(). The format is Prometheus's
+/// text format 0.0.4, or OpenMetrics 1.0 if `accept` asks for that. Thread-safe.
 [[nodiscard]] MetricsPage metrics_page(std::string_view accept = {}, MetricNames names = MetricNames::dogged);
 
 /// Answers GET requests for `path` with metrics_page. For cpp-httplib, and for any server with its interface.

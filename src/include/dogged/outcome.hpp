@@ -31,7 +31,7 @@ enum class CancelResult {
   not_found,  ///< there is no such task, or no longer
 };
 
-/// What Client::replay does with the steps that the task has recorded (docs/steps.md).
+/// How Client::replay treats the steps that the task has recorded (docs/steps.md).
 enum class ReplaySteps {
   keep,   ///< they run no more: the task goes on with the first step that is not recorded
   again,  ///< all run again: what was recorded may be why the task failed

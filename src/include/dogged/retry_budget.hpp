@@ -15,7 +15,7 @@
 //   calls, so that the share is what the service sees (https://twitter.github.io/finagle/guide/Clients.html).
 // - Google's SRE book, "Handling Overload": a client retries while retries are below 10 % of its requests
 //   (https://sre.google/sre-book/handling-overload/).
-// - gRPC's retry throttling (gRFC A6): a failure takes a token, a success gives back a part of one, and nothing is
+// - gRPC's retry throttling (gRFC A6): a failure takes a token, and a success gives back a part of one. Nothing is
 //   retried while half of them are gone (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
 #pragma once
 

@@ -103,7 +103,7 @@ struct RetryOptions {
   std::function<double()> draw = {};
 };
 
-/// Who has the retries of CollectPolicies::errors.
+/// The owner of the retries of CollectPolicies::errors.
 enum class ErrorRetries {
   shared,     ///< the collection: retry n of all its calls waits for delay n, whatever input it is for
   per_input,  ///< each input

@@ -21,7 +21,7 @@
 
 namespace dogged {
 
-/// What a tick does while the task of an earlier tick has not ended.
+/// How a tick behaves while the task of an earlier tick has not ended.
 enum class Overlap {
   skip,          ///< nothing
   buffer_one,    ///< it waits for the end of that task; a second one is skipped
@@ -30,7 +30,7 @@ enum class Overlap {
   allow_all,     ///< it enqueues its task
 };
 
-/// What is made up for of the ticks that no worker could fire in time.
+/// The ticks to make up for, of those that no worker could fire in time.
 struct CatchUp {
   /// Those that are no older; 0 to 366 days. Unset: however old.
   std::optional<std::chrono::milliseconds> window = std::chrono::hours{1};

@@ -83,7 +83,7 @@ class FakeContext final : public Context {
   [[nodiscard]] std::map<std::string, std::string> steps() const;
   /// The checkpoints that are saved.
   [[nodiscard]] std::map<std::string, std::string> checkpoints() const;
-  /// What the handler has said last of its progress; nothing: it has said none. reported_at is not set.
+  /// The last progress that the handler has reported; nothing: it has reported none. reported_at is not set.
   [[nodiscard]] std::optional<TaskProgress> last_progress() const;
   /// The lines that the handler has logged at any level, such as "warn: no answer".
   [[nodiscard]] std::vector<std::string> log_lines() const;

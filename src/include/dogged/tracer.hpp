@@ -1,4 +1,5 @@
-// What any tracing library implements to see the tasks of a program: who enqueued a task, and a span for each attempt.
+// The interface that a tracing library implements to see the tasks of a program: who enqueued a task, and a span for
+// each attempt.
 // docs/tracing.md
 //
 //   dogged::WorkerOptions options{.tracer = std::make_shared<MyTracer>()};

@@ -144,10 +144,10 @@ inline pqxx::result run_call(pqxx::transaction_base& transaction, const SqlCall&
 /// - InvalidInput: the attempt has been completed already, by an earlier call and its commit. This error is good
 ///   news if the answer to that commit was lost (pqxx::in_doubt_error) and the handler tries again.
 /// - SchemaMismatch: the transaction is on a database that has no such queue.
-/// - libpqxx's exceptions. Under READ COMMITTED, the default, the fence sees what is true when it is called. Under
-///   REPEATABLE READ and SERIALIZABLE, a task that was given to another worker or cancelled since the transaction's
-///   first statement is a pqxx::serialization_failure (40001) instead of LeaseLost: try again in a new transaction,
-///   which tells. A read-only transaction gets PostgreSQL's error 25006.
+/// - libpqxx's exceptions. Under READ COMMITTED, the default, the fence sees what is true when it is called. The task
+///   may have been given to another worker, or cancelled, since the transaction's first statement. Under REPEATABLE
+///   READ and SERIALIZABLE that is a pqxx::serialization_failure (40001) instead of LeaseLost. Try again in a new
+///   transaction, which tells. A read-only transaction gets PostgreSQL's error 25006.
 template <class Transaction, class... Result>
 void Context::complete_in(Transaction& transaction, const Result&... result) {
   static_assert(detail::WholeTransaction<Transaction>,

@@ -54,7 +54,7 @@ namespace dogged {
 /// A value: copies are independent. Not thread-safe while add() runs.
 class Tasks {
  public:
-  /// What TASK_REGISTER and TASK_SCHEDULE have declared in this program.
+  /// The tasks and schedules that TASK_REGISTER and TASK_SCHEDULE have declared in this program.
   [[nodiscard]] static Tasks registered();
 
   /// As TASK_REGISTER, with a handler that may have state. Several threads call the handler at once. References in the
@@ -102,9 +102,9 @@ struct WorkerEnd {
 };
 
 struct WorkerOptions {
-  /// `postgresql://…` or `host=… dbname=…`; with worker_main, --database-url goes before. Empty: the first of
-  /// DATABASE_URL, libpq's variables (if PGHOST, PGHOSTADDR, PGDATABASE or PGSERVICE is set), and the private server of
-  /// `dogged dev up` in the current directory or above it.
+  /// `postgresql://…` or `host=… dbname=…`; with worker_main, --database-url goes before. Empty: DATABASE_URL comes
+  /// first. Next come libpq's variables, if PGHOST, PGHOSTADDR, PGDATABASE or PGSERVICE is set. Last comes the private
+  /// server of `dogged dev up` in the current directory or above it.
   std::string database_url = {};
   /// The PostgreSQL schema that holds the queue: 1 to 48 of a-z 0-9 _, not beginning with a digit or pg_.
   std::string schema = "dogged";
@@ -170,9 +170,9 @@ struct WorkerOptions {
 /// - After a fork() the child must not use the worker.
 class Worker {
  public:
-  /// Connects to nothing yet. Throws InvalidInput for an option out of its range, no task, a task that is added twice,
-  /// a mistake in a task's options, or a task whose policy is not in WorkerOptions::policies. Throws InvalidPolicy for
-  /// a mistake in retry settings.
+  /// Connects to nothing yet. Throws InvalidInput for an option out of its range, no task, or a task that is added
+  /// twice. A mistake in a task's options is InvalidInput, too, and so is a task whose policy is not in
+  /// WorkerOptions::policies. Throws InvalidPolicy for a mistake in retry settings.
   explicit Worker(WorkerOptions options, const Tasks& tasks = Tasks::registered());
   /// As stop(), if the worker runs.
   ~Worker();

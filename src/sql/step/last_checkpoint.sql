@@ -1,5 +1,5 @@
--- Where the loop @name of task @task_id goes on, if an attempt has saved it since the task was last replayed to run its
--- steps again. Fenced as recorded_step.sql.
+-- The point where the loop @name of task @task_id goes on. No row unless an attempt has saved one since the task was
+-- last replayed to run its steps again. Fenced as recorded_step.sql.
 -- gives: value text?
 select (select c.value::text from dogged.task_checkpoints c
          where c.task_id = t.id and c.name = @name::text and c.attempt > dogged.steps_since(t.id, t.enqueued_at)) as value

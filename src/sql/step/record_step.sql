@@ -3,7 +3,7 @@
 -- the attempt (complete.sql). So a worker that loses the task meanwhile may record its step all the same. That does no
 -- harm, because the record of the latest attempt counts (recorded_step.sql).
 --
--- The statement does not look whether the step is on record already: that look locked each day's partition, and took a
+-- The statement does not look whether the step is on record already. That look locked each day's partition, and took a
 -- third of the server's CPU for a step (docs/decisions/0017). A worker that did not get the answer asks before it sends
 -- this again.
 -- gives: id bigint

@@ -1,6 +1,6 @@
--- Begins or continues the wait @name of attempt @attempt, whose handler began @ran_us ago, for an event of that name
--- (@for_event) or for time alone, @wait_ms at most. @own_trace: the trace
--- context of an attempt that is the sampled root of a trace. dogged.wait_durably tells what the states mean.
+-- Begins or continues the wait @name of attempt @attempt, whose handler began @ran_us ago. The wait is for an event of
+-- that name (@for_event) or for time alone, @wait_ms at most. @own_trace: the trace context of an attempt that is the
+-- sampled root of a trace. dogged.wait_durably tells what the states mean.
 -- gives: state text, payload text?, left_ms bigint?
 select w.state, w.payload::text as payload, w.left_ms
   from dogged.wait_durably(@task_id::bigint, @attempt::int, @worker_id::bigint, @name::text, @for_event::boolean,

@@ -4396,8 +4396,8 @@ begin
        for update of f skip locked
   ), keyed as (
     -- Another transaction may have given the key to a task meanwhile. Then this dead letter stays. A replay may have given the key to
-    -- the task that held it last; taken_at tells. Keys without a row come first, and each part in the order of "C", as in
-    -- enqueue_many_unique: in another order the two would wait for each other.
+    -- the task that held it last; taken_at tells. Keys without a row come first, and each part is in the order of "C", as
+    -- in enqueue_many_unique. In another order the two would wait for each other.
     insert into dogged.unique_keys as k (name, unique_key, task_id, held_while)
     select o.name, o.unique_key, o.id, 'live'
       from (select distinct on (t.name collate "C", t.unique_key collate "C") t.name, t.unique_key, t.id, t.last_holder

@@ -481,7 +481,7 @@ inline constexpr std::string_view redis_kinds =
 inline constexpr std::string_view redis_sentinel = "https://github.com/redis/redis/blob/unstable/src/sentinel.c";
 
 /// Kinds, and the one whole line that tells more than its kind. `Other` is every kind that is not listed. The kinds are
-/// a convention, to which servers and modules add (redis_kinds), and those of a request that is wrong are listed here;
+/// a convention, to which servers and modules add (redis_kinds). The kinds of a request that is wrong are listed here;
 /// a retry of another one may help. ERR stays unknown: it is the kind of wrong commands too.
 inline constexpr CodeRow redis_rows[] = {
     {"LOADING", "REDIS_LOADING", transient, "the server reads its data"},

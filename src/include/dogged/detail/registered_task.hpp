@@ -1,4 +1,4 @@
-// What TASK_REGISTER leaves for worker_main: a list of tasks whose handlers take args as JSON text.
+// The list that TASK_REGISTER leaves for worker_main: tasks whose handlers take args as JSON text.
 #pragma once
 
 #include <functional>

@@ -41,7 +41,7 @@ struct SqlCall {
 /// that is too long.
 [[nodiscard]] SqlCall completion_call(const Context::Completion& completion, const std::string& result_json);
 
-/// What identifies a step that is recorded in the handler's own transaction.
+/// A step that is recorded in the handler's own transaction.
 struct StepInTransaction {
   TaskId task_id = 0;
   int attempt = 0;
