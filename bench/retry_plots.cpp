@@ -133,7 +133,7 @@ std::vector<simulation::Request> requests_of(const HerdCase& shown) {
   return requests;
 }
 
-/// What is on top of what: colours from the bottom up, and for each time how many of each.
+/// Stacked bars: colours from the bottom up, and for each time how many of each.
 struct Stacks {
   std::vector<std::string_view> colours;
   std::map<std::int64_t, std::array<int, 3>> counts = {};

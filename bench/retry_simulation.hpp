@@ -17,7 +17,7 @@
 namespace simulation {
 
 /// All clients have failed at 0 and retry by the policy. The server is well again: it serves `served_per_second` and
-/// refuses the rest at once. What it did not use of the last second is kept, so that a burst of that size passes.
+/// refuses the rest at once. The server keeps the unused part of the last second, so that a burst of that size passes.
 struct Herd {
   int clients = 1000;
   int served_per_second = 100;

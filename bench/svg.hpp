@@ -1,5 +1,5 @@
-// An SVG drawing as text: boxes, lines and words, in the colours of a light page, or of a dark page if the reader's
-// system asks for it. The drawing brings its own background, so that it can be read on any page.
+// An SVG drawing as text: boxes, lines and words. The colours are those of a light page, or of a dark page if the
+// reader's system asks for it. The drawing brings its own background, so that it can be read on any page.
 #pragma once
 
 #include <cmath>

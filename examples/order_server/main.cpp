@@ -29,7 +29,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Order, customer, cents)
 
 constexpr dogged::Task<Order, std::string> confirm_order{"order.confirm", {.queue = "orders"}};
 
-/// What the server and the handlers of its tasks share.
+/// The state that the server and the handlers of its tasks share.
 class Confirmations {
  public:
   std::string add(const Order& order) {

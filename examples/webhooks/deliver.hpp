@@ -8,8 +8,8 @@
 
 namespace webhooks {
 
-/// The codes that another attempt may mend. Other codes end the task at once: a receiver that says 404 or 401, a text
-/// that is no URL, a certificate that is not trusted.
+/// The codes that another attempt may mend. Other codes end the task at once. Examples are a receiver that says 404 or
+/// 401, a text that is no URL, and a certificate that is not trusted.
 inline constexpr dogged::ErrorCodes worth_retrying = dogged::codes::http_retryable + dogged::codes::connect_transient +
                                                      dogged::ErrorCodes{"DELIVERY_ABORTED", "TIMEOUT"};
 

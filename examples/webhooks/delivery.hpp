@@ -1,4 +1,4 @@
-// What producers and the worker share: the key of the task, its args and its result.
+// The part that producers and the worker share: the key of the task, its args and its result.
 #pragma once
 
 #include <cstdint>

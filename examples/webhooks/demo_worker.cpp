@@ -1,5 +1,5 @@
-// The same worker with a policy of seconds, so that one can watch a whole story: retries after 1 s, 2 s, 4 s and 8 s. A
-// receiver that takes longer than two seconds is given up.
+// The same worker with a policy of seconds, so that one can watch a whole story. Retries come after 1 s, 2 s, 4 s and
+// 8 s. A receiver that takes longer than two seconds is given up.
 #include <chrono>
 
 #include <dogged/worker.hpp>

@@ -1,5 +1,5 @@
 // The worker that delivers webhooks. Its policy is one for production. A failed delivery is tried again for a little
-// more than a day: after 30 s, 90 s, 4.5 min, 13.5 min, 40 min, 2 h, and then every 6 h.
+// more than a day. Retries come after 30 s, 90 s, 4.5 min, 13.5 min, 40 min, 2 h, and then every 6 h.
 #include <chrono>
 
 #include <dogged/worker.hpp>

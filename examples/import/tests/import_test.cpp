@@ -59,7 +59,7 @@ TEST_CASE("an import that a shutdown stops goes on with the next line, and a wor
   CHECK_THROWS_AS(import_file(first, people.args()), dogged::Stopped);
   CHECK(value(database, "select count(*) from people") == "1000");
 
-  // What the first attempt has imported is not imported again.
+  // The second attempt imports nothing that the first has imported.
   value(database, "delete from people where id = 1 returning id");
   FakeContext second{{.attempt = 2, .database_url = database.url(), .checkpoints = first.checkpoints()}};
   CHECK(import_file(second, people.args()) == 2500);

@@ -99,7 +99,7 @@ class Waiter {
   bool stopped_ = false;
 };
 
-/// What was received. Thread-safe.
+/// The requests that were received. Thread-safe.
 class Book {
  public:
   explicit Book(Receiver::Log log) : log_(std::move(log)) {}
