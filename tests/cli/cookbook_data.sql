@@ -1,5 +1,5 @@
--- What the answers on docs/cookbook.md are about: a database as it may stand on a bad morning. All times are counted from the
--- beginning of the transaction, in which the questions are asked as well: so the answers are the same each time.
+-- The data for the answers on docs/cookbook.md: a database as it may stand on a bad morning. All times are counted from the
+-- beginning of the transaction, in which the questions are asked as well. So the answers are the same each time.
 
 insert into dogged.queues (name) values ('webhooks'), ('mail'), ('reports');
 delete from dogged.queues where name = 'default';

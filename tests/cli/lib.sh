@@ -1,5 +1,5 @@
-# What the tests of the command share. Each is called with the path of `dogged`, works in a directory of its own, and goes
-# on after a failed check, so that one run shows all of them.
+# The functions that the tests of the command share. Each test is called with the path of `dogged`, and works in a
+# directory of its own. A test goes on after a failed check, so that one run shows all of them.
 set -uo pipefail
 
 dogged_program=$(realpath "$1")

@@ -1,5 +1,5 @@
--- Makes of the data in cookbook_data.sql what a database in production holds: ids of eight digits, and names and codes as long
--- as they are there. Task 48210203 gets a parent and two children.
+-- Makes of the data in cookbook_data.sql what a database in production holds. Ids have eight digits, and names and codes are
+-- as long as they are there. Task 48210203 gets a parent and two children.
 
 set session_replication_role = replica; -- attempts are history, which nothing may change
 create function pg_temp.long(short text) returns text language sql return

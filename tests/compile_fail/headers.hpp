@@ -1,5 +1,5 @@
-// What the files here include. Each of them is compiled within a namespace, so a header that is not named here would
-// declare its contents there.
+// The headers that the files here include. Each file is compiled within a namespace, so a header that is not named here
+// would declare its contents there.
 #include <limits>
 #include <map>
 #include <string>

@@ -1,6 +1,7 @@
-# What these tests share: servers, workers and producers in a directory of their own, which is gone afterwards with all
-# that they started. Each test is called with the paths of dogged, failover_worker and failover_producer, and goes on
-# after a failed check, so that one run shows all of them; what it waits for and never comes ends it.
+# The parts that these tests share: servers, workers and producers in a directory of their own, which is gone afterwards
+# with all that they started. Each test is called with the paths of dogged, failover_worker and failover_producer. A
+# test goes on after a failed check, so that one run shows all of them. A wait for something that never comes ends the
+# test.
 set -uo pipefail
 
 dogged_program=$(realpath "$1")

@@ -17,7 +17,7 @@ std::string name_of(const StepRow& step) {
 }
 
 /// When the task left the attempt, by the database. A handler that the worker gave up writes its steps on until the
-/// worker's report is written, which may be seconds after the end that the report names. The next claim comes after the
+/// worker's report is written. This may be seconds after the end that the report names. The next claim comes after the
 /// report.
 TimeUs held_until(const AttemptRow& attempt, const AttemptOf& attempts) {
   const bool may_be_given_up =
@@ -68,7 +68,7 @@ void check_one_value(const StepRow& earlier, const StepRow& later, const Attempt
 
 using StepsOf = std::map<TaskId, std::vector<const StepRow*>>;
 
-/// What a step gave a handler is what the attempt that ran it has recorded.
+/// Each step gave its handler the result that the attempt that ran the step has recorded.
 void check_what_handlers_got(const Evidence& evidence, const StepsOf& steps, Complaints& complaints) {
   static const std::vector<const StepRow*> none;
   for (const Execution& execution : evidence.executions) {

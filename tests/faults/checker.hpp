@@ -1,5 +1,5 @@
 // The invariants of a run, checked after it. The database is compared with the enqueued tasks, with the rules for the
-// end of attempts, and with the handlers' own log; ticks, unique keys and steps are compared with their tasks. Pure:
+// end of attempts, and with the handlers' own log. Ticks, unique keys and steps are compared with their tasks. Pure:
 // evidence.cpp reads the evidence, so that a test can show the checker every kind of lie.
 #pragma once
 
@@ -115,7 +115,7 @@ struct WaitRow {
   std::int64_t due_in_us = 0;  ///< when the task is due, counted from the end of the wait
 };
 
-/// What is the case at each moment, also while tasks run. The rows of a list are of one snapshot.
+/// The state of the database at one moment, also while tasks run. The rows of a list are of one snapshot.
 struct Moment {
   std::vector<KeyRow> keys = {};
   std::vector<UniqueTaskRow> unique_tasks = {};

@@ -34,7 +34,7 @@ void check_ticks(const Evidence& evidence, const AttemptsOf& attempts, Complaint
 void check_keys(const Evidence& evidence, const AttemptsOf& attempts, Complaints& complaints);
 void check_keys(const Moment& moment, Complaints& complaints);
 
-/// What a step has recorded, no later attempt repeats, and each wait ends (docs/steps.md).
+/// No later attempt repeats a recorded step, and each wait ends (docs/steps.md).
 void check_steps(const Evidence& evidence, const AttemptsOf& attempts, Complaints& complaints);
 void check_waits(const Moment& moment, Complaints& complaints);
 

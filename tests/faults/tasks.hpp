@@ -43,8 +43,8 @@ inline constexpr Task<Plan> once{"faults.once"};
 /// Does what its `way` says in its first `deaths` attempts.
 inline constexpr Task<Plan> rough{"faults.rough"};
 
-/// Runs its steps, sleeps and waits as its plan says, and kills its process with SIGKILL in its first `deaths`
-/// attempts: attempt n in step n + 1. Each step gives the number of the attempt that ran it.
+/// Runs its steps, sleeps and waits as its plan says. Its first `deaths` attempts kill its process with SIGKILL:
+/// attempt n in step n + 1. Each step gives the number of the attempt that ran it.
 inline constexpr Task<Plan> stepwise{"faults.stepwise"};
 inline constexpr int steps_of_stepwise = 4;
 /// Takes runs_ms, and is unique by a key of the call: while it lives, or until its attempt begins.

@@ -22,7 +22,7 @@ void require_round_trip(const std::string& message, const std::string& hint) {
   fuzz::require(parts.hint == hint, "the hint comes out as the server put it in", parts.hint);
 }
 
-/// Whose mistake it is depends on the SQLSTATE and the connection alone.
+/// The SQLSTATE and the connection alone decide whose mistake it is.
 void require_right_error(const std::string& text, const std::string& sqlstate, bool is_open) {
   const bool gone = !is_open || db::is_connection_gone(sqlstate);
   try {

@@ -1,4 +1,4 @@
-// A collector on a free port of this machine, which reads requests by OpenTelemetry's own definition of its protocol: a
+// A collector on a free port of this machine, which reads requests by OpenTelemetry's own definition of its protocol. A
 // field that the definition does not have, or of another type, is an error.
 #pragma once
 

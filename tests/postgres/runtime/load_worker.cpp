@@ -1,5 +1,5 @@
 // The worker process of load_test.cpp and of docs/decisions/0003-measure and 0021-measure. A handler fails as often,
-// and with such a code, as the task's args say, runs until SIGTERM, or says again and again how far it has come.
+// and with such a code, as the task's args say. Or it runs until SIGTERM, or says again and again how far it has come.
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>

@@ -73,8 +73,8 @@ TEST_CASE("in a whole year, specs fire at the minutes that another implementatio
                        db::Params{}.add(golden)) == "null");
 }
 
-// What the clock of the zone shows is read minute by minute. A spec with fixed hours fires when the clock first shows,
-// or jumps over, one of its times; one of every hour fires whenever the clock shows one.
+// These tests read the clock of the zone minute by minute. A spec with fixed hours fires when the clock first shows, or
+// jumps over, one of its times. A spec of every hour fires whenever the clock shows one.
 TEST_CASE("across changes of the clock in ten zones, fixed hours fire once a day and every hour by elapsed time") {
   TestDatabase database;
   database.script(R"(

@@ -1,4 +1,4 @@
-// What the exporter's statements read of a long history: plans, as its transactions make them.
+// The exporter's statements on a long history: plans, as its transactions make them.
 #include <cstdint>
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
-// Schedules: what a tick does while the task of an earlier one has not ended, ticks that nobody could fire in time,
-// backfill, and workers that fire, one of which is killed.
+// Schedules: what a tick does while the task of an earlier one has not ended, and ticks that nobody could fire in time.
+// Also backfill, and workers that fire, one of which is killed.
 #include <csignal>
 #include <iterator>
 #include <map>
@@ -682,7 +682,7 @@ TEST_CASE("a clock that is set back after a backfill in a pause loses no tick") 
   database.run("select dogged.pause_schedule('nightly')");
   make_due(database, 10);
   database.run("select dogged.backfill_schedule('nightly', now() - interval '2 minutes', now(), 'allow_all')");
-  // What was five minutes ago is now: the backfilled ticks lie ahead.
+  // Now stands for five minutes ago: the backfilled ticks lie ahead.
   database.script(
       "update dogged.schedules set next_at = next_at + interval '5 minutes', last_tick_at = last_tick_at + interval '5 "
       "minutes'; "

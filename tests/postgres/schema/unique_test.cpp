@@ -1,5 +1,5 @@
-// The promises of unique tasks: at most one holder of a key, under any concurrency; an enqueue that meets the holder
-// says so; nothing else ever fails because of a key.
+// The promises of unique tasks: at most one holder of a key, under any concurrency. An enqueue that meets the holder
+// says so. Nothing else ever fails because of a key.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -717,7 +717,7 @@ TEST_CASE("an enqueue that sees a dead letter lose its key meets it all the same
   pqxx::connection other{database.settings().url};
   pqxx::work transaction{other};
   transaction.exec("select " + database.schema() + ".replay(" + std::to_string(dead) + ")");
-  // What an enqueue calls that has found the key's row. The insert before it waits only for changes under way by then.
+  // The call of an enqueue that has found the key's row. The insert before it waits only for changes under way by then.
   std::string answer;
   std::thread takes{[&] {
     pqxx::connection taker{database.settings().url};

@@ -21,7 +21,7 @@ using test::work;
 
 namespace {
 
-/// What a worker logs, readable while it runs.
+/// The log of a worker, readable while it runs.
 struct Log {
   std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(1000);
   std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("test", lines);

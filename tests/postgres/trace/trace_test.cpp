@@ -234,7 +234,7 @@ TEST_CASE("a tracer that throws costs the attempt its span, and nothing else") {
 
 namespace {
 
-/// What a worker logs while a task logs `hello` and fails.
+/// The log of a worker while a task logs `hello` and fails.
 std::string lines_of_failure(LogFormat format) {
   TestDatabase database;
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);

@@ -42,7 +42,7 @@ class Declaring {
         runtime::declarations_of({{name, spec, options}}, definitions), log_);
   }
 
-  /// What it logs when it declares now.
+  /// The log of the declaration that is made now.
   std::string declare() {
     said_.str("");
     schedules_->declare(database_.connection(), worker_);

@@ -98,7 +98,7 @@ TEST_CASE("workers that are killed while they fire lose no tick, and no tick fir
       holder.transaction([&] {
         holder.run({"hold ticks", "lock table dogged.schedule_ticks in share mode"});
         const std::string since = database.value("select clock_timestamp()::text as value");
-        // The server ends what the dead worker began, and the other worker must not begin it as well; or, each second
+        // The server ends what the dead worker began, and the other worker must not begin it as well. Or, each second
         // time, the server loses the transaction, too.
         const bool is_lost = i % 2 == 0;
         const Firing firing = wait_for_firing(database, since, is_lost ? 1 : 2);

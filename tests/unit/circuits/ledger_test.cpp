@@ -1,4 +1,4 @@
-// What a worker lets through by the circuits as it knows them, and what it has to write of its attempts.
+// The attempts that a worker lets through by the circuits as it knows them, and the results that it has to write.
 #include "circuits/ledger.hpp"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ using dogged::test::start;
 
 namespace {
 
-/// What has happened so far, kept apart from the core.
+/// The events so far, kept apart from the core.
 struct World {
   Following following;
   TimePoint now = start;

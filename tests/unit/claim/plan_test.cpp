@@ -203,7 +203,7 @@ int explore(World world) {
   }
 }
 
-/// What can happen to a claim whose answer does not come.
+/// The fates of a claim whose answer does not come.
 enum class Fate { request_lost, answer_lost, arrives_late };
 
 void lose(World& world, Fate fate) {

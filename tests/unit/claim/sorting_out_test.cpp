@@ -1,4 +1,4 @@
-// What becomes of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and of a retry
+// The fate of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and of a retry
 // budget.
 #include "claim/sorting_out.hpp"
 

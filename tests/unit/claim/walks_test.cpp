@@ -1,5 +1,5 @@
-// Walks through the small cores of the claimer: every sequence of events up to a length, beside a model of the database
-// that tells the truth. The promises are checked after each event.
+// Walks through the small cores of the claimer: every sequence of events up to a length. Beside them a model of the
+// database tells the truth. The promises are checked after each event.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -180,7 +180,7 @@ struct SleepWorld {
     return false;
   }
 
-  /// What the claimer asks before a wait is carried out.
+  /// The claimer's question before a wait is carried out.
   void wait(bool has_empty_queue) {
     switch (sleep.before_wait(now, has_empty_queue)) {
       case Sleep::Ask::nothing:

@@ -24,7 +24,7 @@ LogLine line(std::string_view text, std::string_view event = "") {
   return {.time = time_of_it, .level = "info", .logger = "dogged", .event = event, .text = text};
 }
 
-/// What a logger with this format writes.
+/// The output of a logger with this format.
 std::string written(LogFormat format, const std::function<void(spdlog::logger&)>& write) {
   std::ostringstream out;
   const auto log = std::make_shared<spdlog::logger>("dogged", std::make_shared<spdlog::sinks::ostream_sink_mt>(out));

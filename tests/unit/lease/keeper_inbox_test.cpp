@@ -1,4 +1,4 @@
-// What other threads tell the lease keeper: the progress of handlers, and that the worker stops.
+// The messages of other threads to the lease keeper: the progress of handlers, and that the worker stops.
 #include "lease/keeper_inbox.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the lease keeper does next: heartbeats, and cancellations that it hears of or looks for.
+// The next action of the lease keeper: heartbeats, and cancellations that it hears of or looks for.
 #include "lease/keeper_plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which reports go together, and which attempts the worker holds for them: by examples, and in every sequence of
+// Which reports go together, and which attempts the worker holds for them. By examples, and in every sequence of
 // reports, takings and results up to a length.
 #include "report/batches.hpp"
 
@@ -48,8 +48,9 @@ std::vector<TaskId> held_ids(const ReportBatches& batches) {
   return ids;
 }
 
-// The walk: three tasks, a small one, a large one, and one whose attempts end on record (as a handler that waits for an
-// event) or with a report. A batch has room for two reports, or for the large one and no more.
+// The walk has three tasks: a small one, a large one, and a third. The attempts of the third end on record (as a
+// handler that waits for an event) or with a report. A batch has room for two reports, or for the large one and no
+// more.
 
 using AttemptKey = std::pair<TaskId, int>;  // an attempt
 

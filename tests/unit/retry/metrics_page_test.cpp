@@ -1,4 +1,4 @@
-// What a program without a worker serves to Prometheus, over real HTTP.
+// The page that a program without a worker serves to Prometheus, over real HTTP.
 #include <chrono>
 #include <stdexcept>
 #include <string>

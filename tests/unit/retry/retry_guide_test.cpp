@@ -113,7 +113,7 @@ std::string load(const std::string& url, dogged::RetryOptions options) {
   return std::move(page).value();  // throws the last error if there is no value
 }
 
-/// What was just made may not be there yet. It is asked for three times, and never later than a second.
+/// A page that was just made may not be there yet. It is asked for three times, and never later than a second.
 const auto until_it_is_there = [](int attempt,
                                   const dogged::FailedAttempt& failure) -> std::optional<dogged::milliseconds> {
   if (failure.error_code == "HTTP_404" && attempt > 3) return std::nullopt;

@@ -1,4 +1,4 @@
-// What the end of a handler makes of its attempt: every outcome, stop reason and use of complete_in.
+// The effect of a handler's end on its attempt: every outcome, stop reason and use of complete_in.
 #include "run/ending.hpp"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What an attempt comes to whose handler snoozes.
+// The end of an attempt whose handler snoozes.
 #include <memory>
 #include <string>
 

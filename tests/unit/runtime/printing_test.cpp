@@ -1,4 +1,4 @@
-// What a failed check prints of the cores: words, and not numbers.
+// The output of a failed check of the cores: words, and not numbers.
 #include "claim/last_release.hpp"
 #include "claim/plan.hpp"
 #include "lease/keeper_plan.hpp"

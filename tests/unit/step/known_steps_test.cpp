@@ -1,4 +1,4 @@
-// What an attempt asks before it runs a step.
+// The questions of an attempt before it runs a step.
 #include "step/known_steps.hpp"
 
 #include "support/catch.hpp"

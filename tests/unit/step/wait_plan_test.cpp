@@ -1,4 +1,4 @@
-// What a handler does about a wait: each sequence of answers, pauses and stops.
+// The actions of a handler that waits: each sequence of answers, pauses and stops.
 #include "step/wait_plan.hpp"
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ using dogged::test::start;
 
 namespace {
 
-/// What follows at once.
+/// The step that follows at once.
 Step step_after(Answer answer) {
   WaitPlan plan;
   plan.on_answer(answer, start);

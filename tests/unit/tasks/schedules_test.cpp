@@ -1,4 +1,4 @@
-// What a program declares of its schedules.
+// A program's declarations of its schedules.
 #include "tasks/schedules.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// A walk through upkeep's plan, beside a small model of the database: every sequence of lapses, refusals, failures,
-// expiries, ticks and waits up to a length.
+// A walk through upkeep's plan, beside a small model of the database. The walk takes every sequence of lapses,
+// refusals, failures, expiries, ticks and waits up to a length.
 #include <algorithm>
 #include <optional>
 #include <string>
