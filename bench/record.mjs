@@ -1,7 +1,7 @@
 // node record.mjs ROUND CONTENDER WORKLOAD: reads the figures of one measurement and writes them as one line of JSON.
 //
-// They come from `dogged bench -o json`, or as an object of figures by key. What was measured is said on stderr; without
-// figures it is recorded as refused.
+// They come from `dogged bench -o json`, or as an object of figures by key. stderr has the figures, too; without
+// figures the measurement is recorded as refused.
 import { readFileSync } from "node:fs";
 
 const shown = ["drained_per_s", "attempts_per_s", "bulk_per_s", "single_per_s", "pick_up_p50_ms", "pick_up_p99_ms"];

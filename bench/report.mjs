@@ -45,8 +45,8 @@ function cell(found) {
 
 const middle = (sorted) => sorted[Math.ceil(sorted.length / 2) - 1];
 
-// dogged's figures by those of that one of `others` beside which it is worst: the median of the quotients of each round, since what was
-// measured at about the same time can be compared better than what was not.
+// dogged's figures by those of that one of `others` beside which it is worst. This is the median of the quotients of each
+// round: figures that were measured at about the same time can be compared better than others.
 function quotient(column, others) {
   const by_round = (contender) =>
     new Map(

@@ -1,7 +1,7 @@
 // graphile-worker for measure.mjs and worker.mjs.
 //
-// Settings: its page "Performance" gives those of its own benchmark: 24 jobs at once, 500 fetched at a time, completions
-// and failures written in batches without a delay. What has fallen due is looked for every 100 ms instead of every 2 s.
+// Settings: its page "Performance" gives those of its own benchmark. 24 jobs run at once, 500 are fetched at a time, and
+// completions and failures are written in batches without a delay. A look for due jobs comes every 100 ms instead of every 2 s.
 import { EventEmitter } from "node:events";
 import { Logger, run, runMigrations } from "graphile-worker";
 import pg from "pg";
@@ -62,8 +62,9 @@ export async function single_enqueuer(url) {
   };
 }
 
-// After an ANALYZE of jobs that nobody has locked yet, the statement that writes failures is planned as a join of all that
-// a worker has locked with all of the batch: 2,500 attempts/s, and 13,500 without statistics. A drain is faster with them.
+// After an ANALYZE of jobs that nobody has locked yet, the statement that writes failures has a bad plan: a join of all that
+// a worker has locked with all of the batch. It makes 2,500 attempts/s, and 13,500 without statistics. A drain is faster with
+// them.
 export const vacuum = (failures) => `vacuum ${failures > 0 ? "" : "(analyze)"} graphile_worker._private_jobs`;
 export const is_done = "select not exists (select from graphile_worker._private_jobs) as yes";
 export const count = "select count(*)::int as jobs from graphile_worker._private_jobs";

@@ -1,7 +1,7 @@
 // pg-boss for measure.mjs and worker.mjs.
 //
-// Settings: its pages "Workers" and "Queues" name what makes it fast: large batches, fetching on while batches are full,
-// some fetchers side by side, and notifications in place of polling. Finished jobs stay, as they do by default.
+// Settings: its pages "Workers" and "Queues" name what makes it fast. These are large batches, fetching on while batches are
+// full, some fetchers side by side, and notifications in place of polling. Finished jobs stay, as they do by default.
 import { PgBoss } from "pg-boss";
 
 export const settings =

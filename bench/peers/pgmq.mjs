@@ -4,7 +4,7 @@
 // "Installation" does without an extension. There is no worker: a loop reads a batch, and deletes or archives it.
 //
 // Settings: batches of 1000 over two connections, so that one reads while the other deletes. Notifications, a trigger for each
-// row that is inserted, are there for pick-up alone: without them a loop looks every 10 ms, and enqueueing is faster.
+// row that is inserted, are there for pick-up alone. Without them a loop looks every 10 ms, and enqueueing is faster.
 import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -1,7 +1,8 @@
 // node worker.mjs PEER URL FAILURES: a worker process of measure.mjs, which talks to it by messages.
 //
-// It says that it is ready when it is connected, and starts when it is told to; then it says when it did, how many handlers
-// it has run, and for a job with a slot when its handler began. Times are of the monotonic clock, which processes share.
+// The worker says that it is ready when it is connected, and starts when it is told to. Then it says when it started, how
+// many handlers it has run, and for a job with a slot when its handler began. Times are of the monotonic clock, which
+// processes share.
 const [peer_name, url, failures] = process.argv.slice(2);
 const peer = await import(`./${peer_name}.mjs`);
 

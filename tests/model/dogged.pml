@@ -1,11 +1,11 @@
 /*
- * How tasks are claimed, run, ended, given back, cancelled and rescued, as a model for Spin: a few workers and one or
- * two tasks, with a crash, a stall, a shutdown, a lost answer or a late statement at any step. README.md says which SQL
- * file each statement stands for, and what is left out; `check` searches every interleaving.
+ * How tasks are claimed, run, ended, given back, cancelled and rescued, as a model for Spin. There are a few workers and
+ * one or two tasks, with a crash, a stall, a shutdown, a lost answer or a late statement at any step. README.md says
+ * which SQL file each statement stands for, and what is left out; `check` searches every interleaving.
  *
  * A worker is one process whose options are the steps of its threads, so its threads interleave freely. Each step is
- * atomic and holds at most one transaction: what the database knows (task, lease) and what the worker believes (its
- * locals) change together only where the answer arrives. A stall needs no code of its own: a process that is not
+ * atomic and holds at most one transaction. The knowledge of the database (task, lease) and the belief of the worker
+ * (its locals) change together only where the answer arrives. A stall needs no code of its own: a process that is not
  * scheduled stalls, and while it does its lease may lapse.
  */
 
@@ -128,8 +128,8 @@ byte living = WORKERS;
 #define may_claim(l) (!lease[l].ended && !lease[l].stopped)
 #endif
 
-/* claim_session: whether a late statement still counts, its worker having begun a later session or not. What is not late
-   is always of the session that the lease's row has. */
+/* claim_session: whether a late statement still counts, its worker having begun a later session or not. A statement
+   that is not late is always of the session that the lease's row has. */
 #ifdef NO_CLAIM_SESSION
 #define late_claim_counts true
 #else
@@ -179,7 +179,7 @@ byte living = WORKERS;
 #define may_be_ended(l) (lease[l].lapsed && !lease[l].ended)
 #endif
 
-/* What every statement must leave true of a task that it has changed. */
+/* The truths that every statement must leave of a task that it has changed. */
 inline check_task(t) {
   assert(task[t].attempt == task[t].recorded + (task[t].status == running -> 1 : 0)); /* 1..n without gap */
   assert(task[t].status != pending || !task[t].cancel_requested);                     /* it would run again */
@@ -321,7 +321,7 @@ inline look_at_lease() {
 }
 #endif
 
-/* What the worker knows of: its executors first, then its completer (Claimer::give_back_unknown). */
+/* The attempts that the worker knows of: its executors first, then its completer (Claimer::give_back_unknown). */
 #ifdef HELD_BY_ID /* without the attempt, which may be another than the one that it knows */
 #define holds_attempt(t, n) (n != 0)
 #else
@@ -405,7 +405,8 @@ inline give_back(t) {
   }
 }
 
-/* It is forgotten when it is sent: give_back_unknown finds what is left. Who leaves claims no more, and sends it again. */
+/* It is forgotten when it is sent: give_back_unknown finds what is left. A worker that leaves claims no more,
+   and sends it again. */
 inline release_not_answered(t) {
   if
   :: leaving
@@ -466,7 +467,7 @@ inline finish(t) {
   }
 }
 
-/* A handler comes to a wait. Who has lost the task, or whose task is to be cancelled, hears that instead. */
+/* A handler comes to a wait. A handler that has lost the task, or whose task is to be cancelled, hears that instead. */
 inline suspend(t) {
   atomic {
     suspensions > 0 && exec[t] == runs && report[t] == none && holds_to_suspend(me, t, exec_n[t]) && may_suspend(t) ->
@@ -496,7 +497,7 @@ inline complete(t) {
   }
 }
 
-/* who_holds.sql: why a report was not taken. What it finds stays so, and needs no step of its own. */
+/* who_holds.sql: why a report was not taken. Its answer stays true, and needs no step of its own. */
 inline explain(t) {
   if
   :: holds(me, t, report_n[t]) -> report[t] = cancelled /* lifecycle::under_cancel */

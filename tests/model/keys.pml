@@ -1,12 +1,12 @@
 /*
- * How a unique key is taken, held and given up, as a model for Spin: a few producers enqueue with one key, each call in a
- * transaction that may be rolled back, while tasks are claimed, end, are retried, rescued, cancelled, replayed, purged and
- * dropped, and rows of keys are removed. README.md says which SQL file each statement stands for, and what is left out;
- * `check` searches every interleaving.
+ * How a unique key is taken, held and given up, as a model for Spin. A few producers enqueue with one key, each call in a
+ * transaction that may be rolled back. Meanwhile tasks are claimed, end, are retried, rescued, cancelled, replayed, purged
+ * and dropped, and rows of keys are removed. README.md says which SQL file each statement stands for, and what is left
+ * out; `check` searches every interleaving.
  *
  * Statements of one transaction are steps of their own, under READ COMMITTED: each reads what is committed when it begins.
  * A statement that writes the key's row waits while another transaction has written the row, and then looks at its newest
- * version. What a transaction has written becomes visible with its commit.
+ * version. The writes of a transaction become visible with its commit.
  */
 
 #ifndef PRODUCERS
@@ -47,7 +47,7 @@ byte version;            /* taken_at */
 bool period_is_over;     /* of this taking */
 byte writer = NOBODY;    /* the transaction that has written the row, or inserted it, and has not ended */
 
-/* What only the search knows. */
+/* Known to the search alone. */
 bool period_runs;        /* the period of the last taking is not over, whatever became of the row */
 
 byte drawn;              /* ids that were drawn: nextval('tasks_id_seq') */
@@ -76,7 +76,7 @@ byte rollbacks = ROLLBACKS;
 #define waits_unbegun(t) (status[t] == pending && !begun[t])
 #define is_pending(t) (status[t] == pending)
 
-/* What every commit that makes task t pending must leave true. With while_pending, a task that has begun may wait again
+/* The truths that every commit that makes task t pending must leave. With while_pending, a task that has begun may wait again
    beside a later one, which was enqueued while the first ran. */
 inline check_keys(t) {
   assert(RULE != while_live || !others(is_live, t));

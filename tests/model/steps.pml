@@ -1,12 +1,12 @@
 /*
- * What the attempts of one task record as steps, as a model for Spin: a handler that records a step, writes to the
- * database in the transaction of a step (step_in), and waits for an event, while its attempt is lost at any moment, while
- * answers are lost, and while the event is emitted. README.md says which SQL file each statement stands for, and what is
- * left out; `check` searches every interleaving.
+ * The steps that the attempts of one task record, as a model for Spin. A handler records a step, writes to the database
+ * in the transaction of a step (step_in), and waits for an event. Meanwhile its attempt is lost at any moment, answers are
+ * lost, and the event is emitted. README.md says which SQL file each statement stands for, and what is left out; `check`
+ * searches every interleaving.
  *
- * A handler goes on after its attempt was lost: its process is the handler alone, and what ends the attempt is a process
- * beside it. A stall needs no code of its own. A statement that locks nothing is two steps, one that reads by its snapshot
- * and one that writes what is then committed, so that anything may come between.
+ * A handler goes on after its attempt was lost: its process is the handler alone, and a process beside it ends the
+ * attempt. A stall needs no code of its own. A statement that locks nothing is two steps, so that anything may come
+ * between. One step reads by its snapshot, and the other writes what is then committed.
  */
 
 #ifndef ATTEMPTS
@@ -74,8 +74,8 @@ byte sharers;
 bool emitting;
 bool time_is_over;
 
-/* What only the search knows: on which first step and which event the second step of an attempt was built; what was on
-   record when the attempt began; whether an event was emitted to a wait. */
+/* Known to the search alone: on which first step and which event the second step of an attempt was built. Also what was
+   on record when the attempt began, and whether an event was emitted to a wait. */
 byte built_on_step[ATTEMPTS + 1];
 byte built_on_event[ATTEMPTS + 1];
 bool has_arrived;
@@ -294,7 +294,7 @@ inline ask_first() {
 #define may_emit (!emitting && sharers == 0)
 #endif
 
-/* dogged.wait_durably. Who finds an emit of the event under way asks again. */
+/* dogged.wait_durably. A handler that finds an emit of the event under way asks again. */
 inline wait_event() {
   do
   :: atomic {
@@ -423,7 +423,7 @@ end:
   :: lose()
   :: atomic { deferred && time_is_over && row_lock == NOBODY -> deferred = false; printf("the time of the wait is over\n") }
   :: atomic { TIMEOUT && wait_is_there && !time_is_over -> time_is_over = true }
-  /* Whoever has read events keeps their partitions locked until its transaction ends. */
+  /* A transaction that has read events keeps their partitions locked until it ends. */
   :: atomic { prunes > 0 && event != 0 && sharers == 0 -> prunes--; event = 0; printf("the event is dropped\n") }
   od
 }

@@ -1,8 +1,8 @@
 /*
- * How a schedule fires, as a model for Spin: a few workers fire the ticks of one schedule that are due, while its
- * settings change, it is paused, run by hand, backfilled, deleted and created again, its tasks end, and retention drops
- * days of ticks. README.md says which SQL file each statement stands for, and what is left out; `check` searches every
- * interleaving.
+ * How a schedule fires, as a model for Spin. A few workers fire the ticks of one schedule that are due. Meanwhile its
+ * settings change, and it is paused, run by hand, backfilled, deleted and created again. Its tasks end, and retention
+ * drops days of ticks. README.md says which SQL file each statement stands for, and what is left out; `check` searches
+ * every interleaving.
  *
  * Time is a small number that another process advances, or sets back. At each number the schedule may have a tick. Each
  * transaction holds the schedule's row from its first statement to its commit, so it is one atomic step. A worker reads the
@@ -82,7 +82,7 @@ bool sending; /* the row is locked */
 byte known_tasks; /* dogged.tasks: those that have ended too, until retention drops them */
 #endif
 
-/* What only the search knows. */
+/* Known to the search alone. */
 byte was_fired;    /* a bit for each time: a task was enqueued for it */
 byte owed;         /* a bit for each time that was due while the schedule existed */
 byte decided_last; /* the last tick of the clock that was decided */
@@ -125,7 +125,7 @@ inline look_for(t, found) {
   k = 0
 }
 
-/* What every transaction must leave true. */
+/* The truths that every transaction must leave. */
 inline check_ticks() {
   for (j : 1 .. TIMES) {
     look_for(j, is_found);
@@ -294,7 +294,7 @@ inline fire_schedule(at) {
   first = 0
 }
 
-/* What a worker looks for by schedules.fires_at: a tick is due, or one waits. */
+/* A worker's look by schedules.fires_at: a tick is due, or one waits. */
 #ifdef WAITS_THROUGH_PAUSE /* and a pause leaves what waits as it is */
 #define is_due(at) (exists && ((!paused && next_at <= at) || a_tick_waits))
 #else
