@@ -81,10 +81,10 @@ struct ShutdownResult {
 class Worker {
  public:
   /// Connects, checks the schema, registers the worker and publishes the task definitions. Throws ConnectionError,
-  /// DatabaseError, SchemaMismatch, or InvalidInput. The last is for a name in use, a lease that is too short, a queue
-  /// that does not exist, or a schedule that the database refuses. With a previous lease the constructor does not throw
-  /// the first two, but tries again until it succeeds or `stop` is readable. The worker notes on `board`, if there is
-  /// one, how it stands.
+  /// DatabaseError, SchemaMismatch, or InvalidInput. The last is for a name in use, too short a lease, a queue that
+  /// does not exist, or a schedule that the database refuses. With a previous lease the constructor does not throw the
+  /// first two, but tries again until it succeeds or `stop` is readable. The worker notes on `board`, if there is one,
+  /// how it stands.
   Worker(WorkerSettings settings, Definitions definitions, const std::shared_ptr<spdlog::logger>& log, WakeFd stop,
          std::shared_ptr<StatusBoard> board = nullptr);
   ~Worker();

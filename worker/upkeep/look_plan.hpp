@@ -32,7 +32,7 @@ class LookPlan {
   void on_worker_began(TimePoint now) noexcept;
   /// `left_tasks`: the rescue met tasks that another session had locked, or that PostgreSQL refused to change. The next
   /// rescue comes 250 ms after the look that follows. Each further one comes after twice the time before, up to a
-  /// heartbeat, until no task is left: a refusal may last until an operator ends it.
+  /// heartbeat, until no task is left. A refusal may last until an operator ends it.
   void on_rescued(bool left_tasks) noexcept { left_tasks_ = left_tasks; }
   /// A look, and the rescue that it asked for, are over. `lets_renew`: lapsed leases were left alone.
   void on_looked(const Outlook& found, bool lets_renew, TimePoint now) noexcept;

@@ -1,5 +1,4 @@
-// The fate of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and of a retry
-// budget.
+// The fate of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and a retry budget.
 #include "claim/sorting_out.hpp"
 
 #include <algorithm>
