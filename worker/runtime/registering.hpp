@@ -1,4 +1,5 @@
-// Decides how a worker registers itself under its name. Pure: worker.cpp and worker_row.cpp carry the steps out.
+// Decides how a worker registers itself under its name. Pure: registrar.cpp and worker_row.cpp carry the steps
+// out.
 //
 //   ask --registered--> registered
 //   ask --another worker has the name--> find_holder --found--> wait --> ask

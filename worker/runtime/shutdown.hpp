@@ -1,4 +1,5 @@
-// In which order a worker shuts down, and how long each step may take. Pure: worker.cpp carries the steps out.
+// In which order a worker shuts down, and how long each step may take. Pure: shutting_down.cpp carries the steps
+// out.
 //
 // The worker signs off before it records the attempts that it interrupted. Another worker may begin their tasks from
 // then on, and must not find a lease of this worker. A step that fails does not end the shutdown. Tasks that could not
