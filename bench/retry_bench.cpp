@@ -10,8 +10,8 @@
 
 #include <dogged/retry.hpp>
 
+#include "base/attempt_counts.hpp"
 #include "lifecycle/lifecycle.hpp"
-#include "runtime/attempt_counts.hpp"
 #include "support/count_allocations.hpp"
 
 using namespace std::chrono_literals;

@@ -20,8 +20,8 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/wake_fd.hpp"
 #include "messages.hpp"
-#include "runtime/wake_fd.hpp"
 
 namespace dogged::faults {
 

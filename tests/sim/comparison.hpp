@@ -17,12 +17,12 @@
 
 #include <spdlog/logger.h>
 
+#include "base/wake_fd.hpp"
 #include "database.hpp"
 #include "db/connection.hpp"
 #include "mutant.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/wake_fd.hpp"
 #include "scheduler.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::sim {
 

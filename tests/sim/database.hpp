@@ -20,9 +20,9 @@
 #include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
 #include "report/batch.hpp"
-#include "runtime/claimed_task.hpp"
 #include "scheduler.hpp"
 #include "step/wait_plan.hpp"
+#include "tasks/claimed_task.hpp"
 #include "upkeep/outlook.hpp"
 
 namespace dogged::sim {

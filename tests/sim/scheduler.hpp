@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.hpp"
 #include "callback.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::sim {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/session.hpp"
+#include "base/session.hpp"
 #include "support/test_database.hpp"
 #include "upkeep/declared_schedules.hpp"
 #include "upkeep/upkeep.hpp"

@@ -13,6 +13,7 @@
 
 #include "migrate/embedded.hpp"
 #include "migrate/migrate.hpp"
+#include "tasks/published.hpp"
 
 namespace dogged::test {
 namespace {
@@ -214,7 +215,7 @@ int Gate::arrived() const {
 }
 
 void declare(TestDatabase& database, const std::vector<detail::RegisteredTask>& tasks) {
-  runtime::publish_definitions(database.connection(), runtime::make_definitions(tasks), {"declares", {}}, *make_log());
+  runtime::publish_definitions(database.connection(), runtime::make_definitions(tasks), {}, *make_log());
 }
 
 std::int64_t add_worker(TestDatabase& database, const std::string& lease) {

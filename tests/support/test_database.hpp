@@ -17,8 +17,8 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/worker.hpp>
 
+#include "base/wake_fd.hpp"
 #include "db/connection.hpp"
-#include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
 #include "support/contains.hpp"
 #include "support/eventually.hpp"

@@ -1,7 +1,7 @@
 // When a test in virtual time begins.
 #pragma once
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::test {
 

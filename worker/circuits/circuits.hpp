@@ -18,8 +18,8 @@
 #include "circuit/circuit_as_read.hpp"
 #include "circuits/ledger.hpp"
 #include "db/connection_fwd.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/deferral.hpp"
+#include "tasks/claimed_task.hpp"
+#include "tasks/deferral.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {

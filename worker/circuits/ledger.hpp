@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.hpp"
 #include "circuit/circuit_as_read.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

@@ -12,7 +12,7 @@
 
 #include <dogged/task_id.hpp>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

@@ -12,6 +12,9 @@
 
 #include <spdlog/logger.h>
 
+#include "base/service.hpp"
+#include "base/session.hpp"
+#include "base/tally.hpp"
 #include "circuits/circuits.hpp"
 #include "claim/giving_back.hpp"
 #include "claim/handing_out.hpp"
@@ -22,9 +25,6 @@
 #include "lease/lease.hpp"
 #include "report/completer.hpp"
 #include "run/executors.hpp"
-#include "runtime/service.hpp"
-#include "runtime/session.hpp"
-#include "runtime/tally.hpp"
 
 namespace dogged::runtime {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

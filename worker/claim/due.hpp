@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

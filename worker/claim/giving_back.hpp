@@ -9,13 +9,13 @@
 
 #include <spdlog/logger.h>
 
+#include "base/session.hpp"
+#include "base/tally.hpp"
 #include "circuits/circuits.hpp"
 #include "claim/plan.hpp"
 #include "lease/lease.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/deferral.hpp"
-#include "runtime/session.hpp"
-#include "runtime/tally.hpp"
+#include "tasks/claimed_task.hpp"
+#include "tasks/deferral.hpp"
 
 namespace dogged::runtime {
 

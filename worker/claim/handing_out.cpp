@@ -9,8 +9,8 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "base/invariant.hpp"
 #include "client/log_event.hpp"
-#include "runtime/invariant.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {

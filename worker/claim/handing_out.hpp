@@ -10,13 +10,13 @@
 
 #include <spdlog/logger.h>
 
+#include "base/session.hpp"
 #include "circuits/circuits.hpp"
 #include "claim/giving_back.hpp"
 #include "claim/plan.hpp"
 #include "claim/retry_throttle.hpp"
 #include "claim/sorting_out.hpp"
 #include "run/executor.hpp"
-#include "runtime/session.hpp"
 #include "sql/claim.hpp"
 
 namespace dogged::runtime {

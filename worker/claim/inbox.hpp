@@ -9,9 +9,9 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/time.hpp"
+#include "base/wake_fd.hpp"
 #include "claim/told.hpp"
-#include "runtime/time.hpp"
-#include "runtime/wake_fd.hpp"
 
 namespace dogged::runtime {
 

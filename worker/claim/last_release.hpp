@@ -8,8 +8,8 @@
 #include <iosfwd>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "claim/certainty.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

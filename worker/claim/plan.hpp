@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.hpp"
 #include "claim/certainty.hpp"
 #include "claim/claims_sum.hpp"
 #include "claim/due.hpp"
@@ -20,7 +21,6 @@
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
 #include "claim/told.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

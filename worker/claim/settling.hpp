@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

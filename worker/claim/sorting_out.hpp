@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.hpp"
 #include "claim/retry_throttle.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/deferral.hpp"
-#include "runtime/time.hpp"
+#include "tasks/claimed_task.hpp"
+#include "tasks/deferral.hpp"
 
 namespace dogged::runtime {
 

@@ -1,7 +1,7 @@
 // Other threads have told the claimer this. Pure data: inbox.hpp collects it, and plan.hpp decides by it.
 #pragma once
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

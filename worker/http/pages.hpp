@@ -11,11 +11,11 @@
 #include <dogged/metrics.hpp>
 #include <dogged/retry_metrics.hpp>
 
+#include "base/attempt_counts.hpp"
+#include "base/trace_counts.hpp"
 #include "http/page.hpp"
 #include "retry/operation_counts.hpp"
-#include "runtime/attempt_counts.hpp"
 #include "runtime/status.hpp"
-#include "trace/trace_counts.hpp"
 
 namespace dogged::runtime {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "run/storable_text.hpp"
+#include "base/storable_text.hpp"
 
 namespace dogged::runtime {
 namespace {

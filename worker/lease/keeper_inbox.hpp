@@ -14,9 +14,9 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
-#include "runtime/wake_fd.hpp"
+#include "base/time.hpp"
+#include "base/wake_fd.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

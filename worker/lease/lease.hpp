@@ -11,7 +11,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

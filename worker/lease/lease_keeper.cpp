@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "base/session.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "runtime/session.hpp"
 #include "sql/lease.hpp"
 
 namespace dogged::runtime {

@@ -10,13 +10,13 @@
 #include <dogged/error.hpp>
 #include <dogged/task_id.hpp>
 
+#include "base/service.hpp"
+#include "base/session.hpp"
+#include "base/tally.hpp"
 #include "db/clock_offset.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lease/keeper_plan.hpp"
 #include "lease/lease.hpp"
-#include "runtime/service.hpp"
-#include "runtime/session.hpp"
-#include "runtime/tally.hpp"
 
 namespace dogged::runtime {
 

@@ -11,13 +11,13 @@
 #include <dogged/retry_metrics.hpp>
 #include <dogged/worker.hpp>
 
+#include "base/wake_fd.hpp"
 #include "client/database_url.hpp"
 #include "client/escaping_log.hpp"
 #include "client/log_event.hpp"
 #include "http/page_server.hpp"
 #include "http/pages.hpp"
 #include "main/worker_settings.hpp"
-#include "runtime/wake_fd.hpp"
 #include "runtime/worker.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/schedules.hpp"

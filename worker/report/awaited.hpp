@@ -9,7 +9,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "runtime/claimed_task.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -5,8 +5,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
 #include "lifecycle/lifecycle.hpp"
-#include "runtime/invariant.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -19,8 +19,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
+#include "base/time.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <utility>
 
-#include "runtime/invariant.hpp"
+#include "base/invariant.hpp"
 
 namespace dogged::runtime {
 namespace {

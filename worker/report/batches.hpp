@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "runtime/claimed_task.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -8,13 +8,13 @@
 
 #include <dogged/error.hpp>
 
+#include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "report/who_holds.hpp"
 #include "retry/operation_counts.hpp"
-#include "runtime/session.hpp"
 #include "sql/claim.hpp"
 #include "sql/report.hpp"
 
@@ -43,10 +43,10 @@ Holder holder_of(const sql::WhoHolds::Row& task) {
 }  // namespace
 
 Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-                     std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, AttemptLog log)
+                     Listener& listener, std::shared_ptr<Tally> tally, AttemptLog log)
     : lease_(std::move(lease)),
       circuits_(std::move(circuits)),
-      claimer_(std::move(claimer)),
+      listener_(listener),
       tally_(std::move(tally)),
       log_(log.log),
       attempt_log_(std::move(log)),
@@ -90,7 +90,7 @@ bool Completer::get_ready() {
       session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
       session().succeeded();
       is_ready_ = true;
-      claimer_->note_room();
+      listener_.on_room();
       return true;
     } catch (const std::exception& error) {
       service_.recover_from(error);
@@ -105,8 +105,8 @@ bool Completer::write_batch(std::vector<Report> reports) {
   Effects effects;
   if (!write(batch, effects)) return false;
   const ReportBatches::Resend resend = queue_.batch_written(batch.take_again());
-  claimer_->note_room();
-  if (effects.has_ready) claimer_->note_ready();
+  listener_.on_room();
+  if (effects.has_ready) listener_.on_ready();
   if (!effects.ended.empty()) notify_awaiting(effects.ended);
   if (resend == ReportBatches::Resend::next) session().pause(resend_while_locked, service_.stop_token());
   return true;
@@ -220,7 +220,7 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
       effects.has_ready = true;
       return;
     case Rerun::When::later:
-      return claimer_->note_due(rerun.in);
+      return listener_.on_due(rerun.in);
   }
 }
 

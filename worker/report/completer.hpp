@@ -13,16 +13,15 @@
 
 #include <spdlog/logger.h>
 
+#include "base/service.hpp"
+#include "base/tally.hpp"
 #include "circuits/circuits.hpp"
-#include "claim/inbox.hpp"
 #include "lease/lease.hpp"
 #include "report/awaited.hpp"
 #include "report/batch.hpp"
 #include "report/queue.hpp"
 #include "report/recorded.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/service.hpp"
-#include "runtime/tally.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged {
 class InvalidInput;
@@ -35,9 +34,23 @@ namespace dogged::runtime {
 /// does not hold any more changes nothing; it is counted and logged.
 class Completer {
  public:
-  /// Through its inbox the claimer is told of retries, and of room for more tasks.
+  /// Called on the completer's thread.
+  class Listener {
+   public:
+    /// Reports were written, so the worker may hold more tasks.
+    virtual void on_room() = 0;
+    /// Tasks run again at once.
+    virtual void on_ready() = 0;
+    /// A task runs again after `delay`.
+    virtual void on_due(SteadyClock::duration delay) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  /// The listener lives longer than this.
   Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-            std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<Tally> tally, AttemptLog log);
+            Listener& listener, std::shared_ptr<Tally> tally, AttemptLog log);
   ~Completer();
 
   void add(Report&& report) { queue_.add(std::move(report)); }
@@ -84,7 +97,7 @@ class Completer {
 
   const std::shared_ptr<const Lease> lease_;
   const std::shared_ptr<Circuits> circuits_;
-  const std::shared_ptr<ClaimInbox> claimer_;
+  Listener& listener_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
   const AttemptLog attempt_log_;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/claimed_task.hpp"
 #include "sql/report.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -8,9 +8,9 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/time.hpp"
 #include "report/batches.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

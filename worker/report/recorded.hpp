@@ -7,7 +7,7 @@
 
 #include <spdlog/logger.h>
 
-#include "runtime/claimed_task.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -20,14 +20,14 @@
 #include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 
+#include "base/storable_text.hpp"
 #include "client/current_task.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "retry/event_line.hpp"
 #include "run/ending.hpp"
-#include "run/handler_session.hpp"
-#include "run/storable_text.hpp"
 #include "sql/run.hpp"
+#include "step/handler_session.hpp"
 #include "step/steps.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"

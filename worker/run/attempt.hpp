@@ -14,7 +14,7 @@
 #include "run/attempt_settings.hpp"
 #include "run/attempt_trace.hpp"
 #include "run/stop_signal.hpp"
-#include "runtime/claimed_task.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

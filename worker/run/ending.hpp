@@ -8,9 +8,9 @@
 #include <dogged/context.hpp>
 #include <dogged/error.hpp>
 
+#include "base/time.hpp"
 #include "lifecycle/lifecycle.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -12,12 +12,12 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "base/first_defect.hpp"
 #include "client/log_event.hpp"
 #include "retry/counted.hpp"
 #include "run/attempt.hpp"
 #include "run/ending.hpp"
 #include "run/stop_signal.hpp"
-#include "runtime/first_defect.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {

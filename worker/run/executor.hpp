@@ -9,11 +9,11 @@
 
 #include <spdlog/logger.h>
 
+#include "base/tally.hpp"
 #include "lease/lease.hpp"
 #include "run/attempt_settings.hpp"
 #include "run/pool.hpp"
-#include "runtime/claimed_task.hpp"
-#include "runtime/tally.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
 #include "run/prefetch.hpp"
-#include "runtime/invariant.hpp"
 
 namespace dogged::runtime {
 

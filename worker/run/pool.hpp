@@ -18,8 +18,8 @@
 
 #include <dogged/context.hpp>
 
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
+#include "base/time.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -8,9 +8,9 @@
 
 #include <dogged/tracer.hpp>
 
+#include "base/session.hpp"
 #include "client/escaping_log.hpp"
 #include "db/errors.hpp"
-#include "runtime/session.hpp"
 #include "tasks/definition.hpp"
 #include "upkeep/declared_schedules.hpp"
 
@@ -52,7 +52,7 @@ std::shared_ptr<Session> Common::session(Part part) const {
   // The claimer claims nothing while the completer could not record how an attempt ends.
   const bool is_needed_to_work = part == Part::claimer || part == Part::completer || part == Part::lease;
   return std::make_shared<Session>(std::move(database), std::string{to_text(part)}, log, patience(part).longest_backoff,
-                                   is_needed_to_work ? board : nullptr);
+                                   is_needed_to_work ? board->failures() : nullptr);
 }
 
 void Common::note_defect(std::string_view part, std::exception_ptr error) {

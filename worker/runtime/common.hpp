@@ -7,13 +7,13 @@
 
 #include <spdlog/logger.h>
 
+#include "base/first_defect.hpp"
+#include "base/tally.hpp"
+#include "base/wake_fd.hpp"
 #include "run/attempt_settings.hpp"
-#include "runtime/first_defect.hpp"
 #include "runtime/part.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/status.hpp"
-#include "runtime/tally.hpp"
-#include "runtime/wake_fd.hpp"
 #include "runtime/worker_row.hpp"
 #include "tasks/definition_fwd.hpp"
 

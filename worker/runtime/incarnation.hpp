@@ -7,8 +7,8 @@
 #include <iosfwd>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "lease/lease.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

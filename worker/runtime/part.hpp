@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

@@ -6,18 +6,20 @@
 
 #include <dogged/error.hpp>
 
+#include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
+#include "db/errors.hpp"
 #include "migrate/migrate.hpp"
 #include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
 #include "runtime/common.hpp"
 #include "runtime/registering.hpp"
-#include "runtime/session.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 #include "sql/retention.hpp"
 #include "tasks/definition.hpp"
+#include "tasks/published.hpp"
 #include "tasks/served_queues.hpp"
 #include "upkeep/declared_schedules.hpp"
 
@@ -72,11 +74,11 @@ std::optional<Registration> try_to_register(Common& common, Registering::Occasio
 void declare(Common& common, db::Connection& connection, std::int64_t worker_id) {
   struct SchedulesLocked {};
   try {
-    publish_definitions(connection, *common.definitions, common.row(), *common.log, [&] {
+    publish_definitions(connection, *common.definitions, common.settings.queues, *common.log, [&] {
       if (!common.schedules->declare(connection, worker_id)) throw SchedulesLocked{};
     });
   } catch (const SchedulesLocked&) {  // upkeep declares them later
-    publish_definitions(connection, *common.definitions, common.row(), *common.log);
+    publish_definitions(connection, *common.definitions, common.settings.queues, *common.log);
   }
 }
 

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/service.hpp"
 #include "claim/claimer.hpp"
 #include "db/clock_offset.hpp"
 #include "lease/lease_keeper.hpp"
-#include "report/recorded.hpp"
+#include "report/completer.hpp"
 #include "run/executors.hpp"
 #include "runtime/common.hpp"
-#include "runtime/service.hpp"
 #include "runtime/watchdog.hpp"
 #include "upkeep/chores.hpp"
 #include "upkeep/upkeep.hpp"
@@ -23,14 +23,13 @@ namespace dogged::runtime {
 
 class Circuits;
 class ClaimInbox;
-class Completer;
 class HandlerSession;
 class KeeperInbox;
 class Steps;
 
 /// They run from the constructor to the destructor. The members are destroyed from last to first, so a service stops
 /// before the parts that it uses are gone.
-class Services final : Executor::Listener, LeaseKeeper::Listener {
+class Services final : public Executor::Listener, public Completer::Listener, public LeaseKeeper::Listener {
  public:
   /// `is_again`: an earlier incarnation of this process has run.
   Services(std::shared_ptr<Common> common, std::shared_ptr<Lease> lease, const db::ClockOffset& clock_offset,
@@ -70,6 +69,11 @@ class Services final : Executor::Listener, LeaseKeeper::Listener {
   void on_deadline(TimePoint deadline) override;
   void on_expired() override;
   void on_defect(std::exception_ptr error) override;
+
+  // Completer::Listener
+  void on_room() override;
+  void on_ready() override;
+  void on_due(SteadyClock::duration delay) override;
 
   // LeaseKeeper::Listener
   void on_connected() override;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "base/time.hpp"
 #include "db/clock_offset.hpp"
 #include "db/settings.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged {
 

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "retry/counted.hpp"
 #include "runtime/common.hpp"
 #include "runtime/services.hpp"
-#include "runtime/session.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 

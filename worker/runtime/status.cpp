@@ -89,24 +89,14 @@ void StatusBoard::rests() {
   executors_.reset();
 }
 
-void StatusBoard::note_failure(const std::string& service, std::string why) {
-  const detail::Lock lock{mutex_};
-  failures_[service] = std::move(why);
-}
-
-void StatusBoard::note_works(const std::string& service) {
-  const detail::Lock lock{mutex_};
-  failures_.erase(service);
-}
-
 /// Reads under the lock, so that the executors are not kept for longer than they serve.
 WorkerStatus StatusBoard::read(TimePoint now) const {
   WorkerStatus status{.name = name_, .heartbeat = heartbeat_};
   status.fenced = tally_->fenced;
   status.abandoned_threads = tally_->abandoned_threads;
+  status.failures = failures_->read();
   const detail::Lock lock{mutex_};
   status.state = state_;
-  status.failures = failures_;
   if (lease_) status.lease = status_of(*lease_, now);
   if (!executors_) return status;
   for (const auto& executor : executors_->all()) status.queues.push_back({executor->queue(), executor->load()});

@@ -11,9 +11,10 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/failures.hpp"
+#include "base/tally.hpp"
 #include "lease/lease.hpp"
 #include "run/executors.hpp"
-#include "runtime/tally.hpp"
 
 namespace dogged::runtime {
 
@@ -62,22 +63,21 @@ class StatusBoard {
   /// The worker runs with this lease and these executors, which are read until rests() is called.
   void serves(std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors);
   void rests();
-  /// A service without which the worker claims nothing, or loses its lease, fails until it works.
-  void note_failure(const std::string& service, std::string why);
-  void note_works(const std::string& service);
 
   [[nodiscard]] WorkerStatus read(TimePoint now) const;
   [[nodiscard]] const std::shared_ptr<Tally>& tally() const noexcept { return tally_; }
+  /// Of the services without which the worker claims nothing, or loses its lease.
+  [[nodiscard]] const std::shared_ptr<Failures>& failures() const noexcept { return failures_; }
 
  private:
   const std::string name_;
   const milliseconds heartbeat_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
+  const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   mutable detail::Mutex mutex_;
   WorkerStatus::State state_ DOGGED_GUARDED_BY(mutex_) = WorkerStatus::State::starting;
   std::shared_ptr<const Lease> lease_ DOGGED_GUARDED_BY(mutex_);
   std::shared_ptr<const Executors> executors_ DOGGED_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> failures_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

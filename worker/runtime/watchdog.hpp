@@ -5,8 +5,8 @@
 #include <atomic>
 #include <functional>
 
-#include "runtime/service.hpp"
-#include "runtime/time.hpp"
+#include "base/service.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

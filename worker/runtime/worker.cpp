@@ -14,6 +14,7 @@
 #include "runtime/common.hpp"
 #include "runtime/registrar.hpp"
 #include "runtime/services.hpp"
+#include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -22,12 +22,12 @@
 
 #include <spdlog/logger.h>
 
+#include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
 #include "lease/lease.hpp"
 #include "runtime/incarnation.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/shutting_down.hpp"
-#include "runtime/wake_fd.hpp"
 #include "runtime/worker_row.hpp"
 
 namespace dogged::runtime {

@@ -1,23 +1,18 @@
-// The worker's own row, and what the worker publishes beside it.
+// The worker's own row: how a worker registers itself.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include <spdlog/logger.h>
 
+#include "base/time.hpp"
+#include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
 #include "db/connection_fwd.hpp"
 #include "runtime/registering.hpp"
-#include "runtime/time.hpp"
-#include "runtime/wake_fd.hpp"
 #include "tasks/definition_fwd.hpp"
-
-namespace dogged::sql {
-struct DifferingDefinitions;
-}
 
 namespace dogged::runtime {
 
@@ -28,15 +23,6 @@ struct WorkerRow {
   milliseconds lease{30'000};
   db::HostClock clock = std::chrono::system_clock::now;
 };
-
-/// Asks for the declarations that other workers have published and that differ from `definitions`.
-[[nodiscard]] sql::DifferingDefinitions differing_definitions(const Definitions& definitions);
-
-/// Publishes what this program declares, and makes the queues that it serves. `also` runs in the same transaction: if
-/// it throws, nothing was published. Logs which declarations of other workers were replaced.
-void publish_definitions(
-    db::Connection& connection, const Definitions& definitions, const WorkerRow& row, spdlog::logger& log,
-    const std::function<void()>& also = [] {});
 
 struct Registration {
   std::int64_t worker_id = 0;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <ostream>
 
-#include "runtime/invariant.hpp"
+#include "base/invariant.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <dogged/policy.hpp>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

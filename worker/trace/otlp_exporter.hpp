@@ -10,8 +10,8 @@
 
 #include <spdlog/logger.h>
 
-#include "runtime/service.hpp"
-#include "runtime/tally.hpp"
+#include "base/service.hpp"
+#include "base/tally.hpp"
 #include "trace/export_plan.hpp"
 #include "trace/otlp_json.hpp"
 #include "trace/otlp_post.hpp"

@@ -5,9 +5,9 @@
 
 #include <dogged/otlp.hpp>
 
+#include "base/tally.hpp"
 #include "client/escaping_log.hpp"
 #include "client/log_event.hpp"
-#include "runtime/tally.hpp"
 #include "trace/otlp_exporter.hpp"
 #include "trace/otlp_settings.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 #include "trace/otlp_settings.hpp"
 
 namespace dogged::runtime {

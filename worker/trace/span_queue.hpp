@@ -9,7 +9,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "runtime/tally.hpp"
+#include "base/tally.hpp"
 #include "trace/export_plan.hpp"
 #include "trace/span.hpp"
 

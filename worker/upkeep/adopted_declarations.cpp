@@ -9,9 +9,9 @@
 
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
-#include "runtime/worker_row.hpp"
 #include "sql/registration.hpp"
 #include "tasks/custom_policies.hpp"
+#include "tasks/published.hpp"
 
 namespace dogged::runtime {
 namespace {

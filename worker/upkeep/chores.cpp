@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
-#include "runtime/session.hpp"
 #include "sql/retention.hpp"
 
 namespace dogged::runtime {

@@ -6,9 +6,9 @@
 
 #include <spdlog/logger.h>
 
+#include "base/service.hpp"
+#include "base/time.hpp"
 #include "retention/retention.hpp"
-#include "runtime/service.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
 

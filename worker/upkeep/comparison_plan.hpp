@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <string_view>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 #include "upkeep/outlook.hpp"
 
 namespace dogged::runtime {

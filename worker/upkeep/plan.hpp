@@ -12,8 +12,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "lease/lease.hpp"
-#include "runtime/time.hpp"
 #include "upkeep/comparison_plan.hpp"
 #include "upkeep/expiry_plan.hpp"
 #include "upkeep/inbox.hpp"

@@ -17,9 +17,9 @@
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "retry/counted.hpp"
-#include "runtime/claimed_task.hpp"
 #include "sql/report.hpp"
 #include "sql/upkeep.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -4,8 +4,8 @@
 #include <iosfwd>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "lease/lease.hpp"
-#include "runtime/time.hpp"
 #include "upkeep/outlook.hpp"
 
 namespace dogged::runtime {

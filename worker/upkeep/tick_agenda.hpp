@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "retry/duration.hpp"
 #include "retry/event_line.hpp"
-#include "runtime/session.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/definition.hpp"
 

@@ -14,11 +14,11 @@
 
 #include <spdlog/logger.h>
 
+#include "base/service.hpp"
+#include "base/session.hpp"
 #include "claim/inbox.hpp"
 #include "lease/lease.hpp"
 #include "report/recorded.hpp"
-#include "runtime/service.hpp"
-#include "runtime/session.hpp"
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
 #include "upkeep/declared_schedules.hpp"

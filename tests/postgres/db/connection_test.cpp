@@ -14,8 +14,8 @@
 
 #include <spdlog/sinks/null_sink.h>
 
-#include "runtime/session.hpp"
-#include "runtime/wake_fd.hpp"
+#include "base/session.hpp"
+#include "base/wake_fd.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"

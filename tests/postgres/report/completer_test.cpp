@@ -8,7 +8,7 @@
 #include <pqxx/pqxx>
 #include <spdlog/sinks/null_sink.h>
 
-#include "runtime/session.hpp"
+#include "base/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -52,15 +52,18 @@ std::vector<TaskId> ids_of(const std::vector<runtime::Attempt>& attempts) {
 }
 
 /// A completer without a worker.
-struct Parts {
+struct Parts final : runtime::Completer::Listener {
   Parts(const TestDatabase& database, std::shared_ptr<runtime::Lease> of_worker, detail::RegisteredTask task)
       : lease(std::move(of_worker)),
         circuits(std::make_shared<runtime::Circuits>(
             std::make_shared<const runtime::Definitions>(runtime::make_definitions({std::move(task)})),
             [] { return 0.5; }, log)),
         completer({.session = std::make_shared<runtime::Session>(database.settings(), "completer", log)}, lease,
-                  circuits, std::make_shared<runtime::ClaimInbox>(), std::make_shared<runtime::Tally>(), {.log = log}) {
-  }
+                  circuits, *this, std::make_shared<runtime::Tally>(), {.log = log}) {}
+
+  void on_room() override {}
+  void on_ready() override {}
+  void on_due(SteadyClock::duration) override {}
 
   std::shared_ptr<spdlog::logger> log =
       std::make_shared<spdlog::logger>("completer", std::make_shared<spdlog::sinks::null_sink_mt>());

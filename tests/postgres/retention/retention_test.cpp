@@ -13,7 +13,7 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
-#include "runtime/session.hpp"
+#include "base/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"

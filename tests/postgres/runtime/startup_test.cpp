@@ -8,9 +8,9 @@
 
 #include <spdlog/sinks/ringbuffer_sink.h>
 
+#include "base/session.hpp"
 #include "db/conninfo.hpp"
 #include "db/errors.hpp"
-#include "runtime/session.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"

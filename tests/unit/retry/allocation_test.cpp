@@ -8,9 +8,9 @@
 #include <dogged/policy.hpp>
 #include <dogged/retry_options.hpp>
 
+#include "base/attempt_counts.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "retry/operation_counts.hpp"
-#include "runtime/attempt_counts.hpp"
 #include "support/catch.hpp"
 #include "support/count_allocations.hpp"
 

@@ -17,8 +17,8 @@
 
 #include <dogged/worker.hpp>
 
-#include "runtime/first_defect.hpp"
-#include "runtime/invariant.hpp"
+#include "base/first_defect.hpp"
+#include "base/invariant.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 #include "support/counting_listener.hpp"

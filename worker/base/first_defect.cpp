@@ -1,5 +1,5 @@
 // See first_defect.hpp.
-#include "runtime/first_defect.hpp"
+#include "base/first_defect.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The connection that handlers share: none of them stays in it once it is asked to stop.
-#include "run/handler_session.hpp"
+#include "step/handler_session.hpp"
 
 #include <future>
 #include <memory>

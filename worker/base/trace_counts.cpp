@@ -1,5 +1,5 @@
 // See trace_counts.hpp.
-#include "trace/trace_counts.hpp"
+#include "base/trace_counts.hpp"
 
 namespace dogged::runtime {
 

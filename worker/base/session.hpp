@@ -13,13 +13,12 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/failures.hpp"
+#include "base/time.hpp"
 #include "db/connection.hpp"
 #include "db/reconnect_backoff.hpp"
-#include "runtime/time.hpp"
 
 namespace dogged::runtime {
-
-class StatusBoard;
 
 /// Processes, transactions and blocks differ each time an error names them.
 [[nodiscard]] std::string without_digits(std::string text);
@@ -28,9 +27,9 @@ class StatusBoard;
 class Session {
  public:
   /// `service` stands in log lines and in pg_stat_activity. `longest_backoff`: the longest wait between two tries.
-  /// `board`: the worker is not ready while the service fails; null: the worker is ready all the same.
+  /// `failures`: the worker is not ready while the service fails; null: the worker is ready all the same.
   Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
-          milliseconds longest_backoff = std::chrono::seconds{5}, std::shared_ptr<StatusBoard> board = nullptr);
+          milliseconds longest_backoff = std::chrono::seconds{5}, std::shared_ptr<Failures> failures = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -68,7 +67,7 @@ class Session {
   std::string service_;
   std::shared_ptr<spdlog::logger> log_;
   db::ReconnectBackoff backoff_;
-  const std::shared_ptr<StatusBoard> board_;
+  const std::shared_ptr<Failures> failures_;
   std::set<std::string> reasons_;  // of the failures since the last success, without digits
   std::optional<db::Connection> connection_;
   detail::Mutex mutex_;

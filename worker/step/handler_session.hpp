@@ -11,9 +11,9 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
+#include "base/session.hpp"
 #include "client/passing_error.hpp"
 #include "db/connection.hpp"
-#include "runtime/session.hpp"
 
 namespace dogged::runtime {
 

@@ -1,5 +1,5 @@
 // See attempt_counts.hpp.
-#include "runtime/attempt_counts.hpp"
+#include "base/attempt_counts.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -12,8 +12,8 @@
 #include <dogged/task_id.hpp>
 #include <dogged/trace_context.hpp>
 
+#include "base/time.hpp"
 #include "lifecycle/transition.hpp"
-#include "runtime/time.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {

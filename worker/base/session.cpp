@@ -1,5 +1,5 @@
 // See session.hpp.
-#include "runtime/session.hpp"
+#include "base/session.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,6 @@
 
 #include "client/log_event.hpp"
 #include "db/errors.hpp"
-#include "runtime/status.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -25,18 +24,18 @@ std::string without_digits(std::string text) {
 }
 
 Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
-                 milliseconds longest_backoff, std::shared_ptr<StatusBoard> board)
+                 milliseconds longest_backoff, std::shared_ptr<Failures> failures)
     : settings_(std::move(settings)),
       service_(std::move(service)),
       log_(std::move(log)),
       backoff_(longest_backoff),
-      board_(std::move(board)) {
+      failures_(std::move(failures)) {
   settings_.application_name += " " + service_;
 }
 
 /// The next incarnation of the worker has a session of its own, which has not failed.
 Session::~Session() {
-  if (board_) board_->note_works(service_);
+  if (failures_) failures_->note_works(service_);
 }
 
 db::Connection& Session::connection() {
@@ -88,7 +87,7 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
   if (db::is_defect(error)) throw;
   if (dynamic_cast<const ConnectionError*>(&error) != nullptr) close();
   const std::string reason = db::one_line(error.what());
-  if (board_) board_->note_failure(service_, reason);
+  if (failures_) failures_->note_failure(service_, reason);
   const bool is_new = reasons_.size() < most_reasons && reasons_.insert(without_digits(reason)).second;
   if (!backoff_.is_failing()) {
     log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; trying again until it works", service_, reason);
@@ -101,7 +100,7 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
 void Session::succeeded() {
   if (!backoff_.is_failing()) return;
   log_->log(event("service_recovered"), spdlog::level::info, "{}: PostgreSQL answers again", service_);
-  if (board_) board_->note_works(service_);
+  if (failures_) failures_->note_works(service_);
   backoff_.reset();
   reasons_.clear();
   const detail::Lock lock{mutex_};

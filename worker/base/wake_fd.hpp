@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "runtime/time.hpp"
+#include "base/time.hpp"
 
 namespace dogged::runtime {
 

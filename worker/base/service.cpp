@@ -1,10 +1,10 @@
 // See service.hpp.
-#include "runtime/service.hpp"
+#include "base/service.hpp"
 
 #include <chrono>
 #include <utility>
 
-#include "runtime/session.hpp"
+#include "base/session.hpp"
 
 namespace dogged::runtime {
 namespace {

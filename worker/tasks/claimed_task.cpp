@@ -1,5 +1,5 @@
 // See claimed_task.hpp.
-#include "runtime/claimed_task.hpp"
+#include "tasks/claimed_task.hpp"
 
 #include "tasks/definition.hpp"
 

@@ -1,5 +1,5 @@
 // The thread of a part of the worker: how it is woken, stopped and joined, and what becomes of an exception.
-#include "runtime/service.hpp"
+#include "base/service.hpp"
 
 #include <atomic>
 #include <exception>

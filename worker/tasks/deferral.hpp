@@ -1,8 +1,8 @@
 // A claimed task that may not begin now, and how long it waits.
 #pragma once
 
-#include "runtime/claimed_task.hpp"
-#include "runtime/time.hpp"
+#include "base/time.hpp"
+#include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 

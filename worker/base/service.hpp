@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/time.hpp"
-#include "runtime/wake_fd.hpp"
+#include "base/time.hpp"
+#include "base/wake_fd.hpp"
 
 namespace dogged::runtime {
 

@@ -1,5 +1,5 @@
 // See storable_text.hpp.
-#include "run/storable_text.hpp"
+#include "base/storable_text.hpp"
 
 #include <algorithm>
 

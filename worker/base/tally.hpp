@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/attempt_counts.hpp"
-#include "trace/trace_counts.hpp"
+#include "base/attempt_counts.hpp"
+#include "base/trace_counts.hpp"
 
 namespace dogged::runtime {
 
