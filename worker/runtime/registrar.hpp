@@ -12,8 +12,8 @@ struct Common;
 
 /// Checks the schema, registers the worker, and publishes its tasks and schedules. Reads the limits of attempts into
 /// `common`. Nothing if the worker was told to stop before. Throws ConnectionError, DatabaseError, SchemaMismatch, or
-/// InvalidInput (a name in use, a queue that does not exist, a schedule that the database refuses). With a previous
-/// lease it does not throw the first two, but tries again.
+/// InvalidInput. The last is for a name in use, a queue that does not exist, or a schedule that the database refuses.
+/// With a previous lease the function does not throw the first two, but tries again.
 [[nodiscard]] std::optional<Registration> register_first(Common& common);
 
 /// Registers the incarnation after the one whose lease was `lost`. Tries until it succeeds. Nothing if the worker was
