@@ -178,27 +178,34 @@ language sql stable parallel safe return
 comment on function dogged.json_bytes(jsonb, integer) is
   'Internal: how many bytes a document has as text; null where its numbers alone have more than `most`.';
 
+create or replace function dogged.task_in_call(name text, number integer) returns text
+language sql immutable parallel safe return
+  format('task "%s"', left(name, 128)) || case when number is not null then format(', number %s of the call', number) else '' end;
+comment on function dogged.task_in_call(text, integer) is
+  'Internal: how an error names a task that an enqueue refuses. number: its place in a call of many; null: a call of one.';
+
 create or replace function dogged.refuse_task(name text, args jsonb, queue text, run_at timestamptz, priority integer,
                                               trace_context text, expires_at timestamptz, tags text[], parent_id bigint,
-                                              args_version integer) returns void
+                                              args_version integer, number integer default null) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   args_bytes constant integer := dogged.json_bytes(refuse_task.args, max_args_bytes);
   max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
-  what constant text := format('task "%s"', left(refuse_task.name, 128));
+  what constant text := dogged.task_in_call(refuse_task.name, refuse_task.number);
+  its_number constant text := coalesce(format(', number %s of the call', refuse_task.number), '');
   mistake text;
   remedy text := 'Nothing was enqueued.';
   code text := 'invalid_parameter_value';
 begin
   if refuse_task.name is null or refuse_task.name = '' then
-    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
+    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end || its_number;
   elsif octet_length(refuse_task.name) > 128 then
-    mistake := format('the task name "%s…" has %s bytes; the limit is 128', left(refuse_task.name, 40),
-                      octet_length(refuse_task.name));
+    mistake := format('the task name "%s…" has %s bytes; the limit is 128%s', left(refuse_task.name, 40),
+                      octet_length(refuse_task.name), its_number);
   elsif refuse_task.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
-    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-                      refuse_task.name);
+    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit%s',
+                      refuse_task.name, its_number);
   elsif refuse_task.args is null then
     mistake := what || ': args is null';
     remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
@@ -255,8 +262,8 @@ begin
   end if;
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $$;
-comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer) is
-  'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
+comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer, integer) is
+  'Internal: raises the error that says what is wrong with a task that enqueue refuses. number: as of task_in_call.';
 
 create or replace function dogged.refuse_arrays(lengths jsonb, tasks integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -299,7 +306,7 @@ create or replace function dogged.insert_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,
   priorities integer[] default null, trace_contexts text[] default null, expires_ats timestamptz[] default null,
   tags text[] default null, parent_ids bigint[] default null, args_versions integer[] default null, ids bigint[] default null,
-  unique_keys text[] default null)
+  unique_keys text[] default null, numbers integer[] default null)
 returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp
 -- One plan for calls of every size, with hash lookups. Planned anew each time, a call for one task took twice as long.
@@ -442,11 +449,12 @@ begin
     select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
            coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
            coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
-           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
+           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version,
+           coalesce(numbers[t.position], t.position)::integer as number
       into bad
       from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags, parent_ids,
-                  args_versions)
-             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
+                  args_versions) with ordinality
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version, position)
      cross join lateral (
        select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
                                                 where d.name = coalesce(t.name, common.name)), 'default') as queue) w
@@ -463,7 +471,7 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
-                               bad.parent_id, bad.args_version);
+                               bad.parent_id, bad.args_version, bad.number);
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
@@ -491,9 +499,10 @@ begin
   return ids;
 end $$;
 comment on function dogged.insert_many(text[], jsonb[], text[], timestamptz[], integer[], text[], timestamptz[], text[], bigint[],
-                                       integer[], bigint[], text[]) is
+                                       integer[], bigint[], text[], integer[]) is
   'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, '
-  'unique_keys: null, or an element for each task; ids are in the order in which they were drawn.';
+  'unique_keys, numbers: null, or an element for each task; ids are in the order in which they were drawn. numbers: the places of the tasks '
+  'in their call, for errors; null: they are the whole call.';
 
 create or replace function dogged.enqueue_many(
   names text[], args jsonb[], queues text[] default null, run_ats timestamptz[] default null,

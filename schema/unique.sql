@@ -4,21 +4,24 @@
 -- A row of unique_keys names the last task of a key. Whether that task still holds the key, the next enqueue finds out
 -- from the task itself.
 
-create or replace function dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict)
+create or replace function dogged.require_unique_times(name text, unique_period interval, latest interval,
+                                                       on_conflict dogged.unique_conflict, number integer default null)
 returns void language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  what constant text := dogged.task_in_call(name, number);
 begin
   if latest is not null and coalesce(on_conflict, 'keep') not in ('reschedule', 'debounce', 'debounce_merge') then
-    raise exception 'latest is %, and on_conflict is %, which moves no run', latest, coalesce(on_conflict, 'keep')
+    raise exception '%: latest is %, and on_conflict is %, which moves no run', what, latest, coalesce(on_conflict, 'keep')
       using hint = 'Leave latest out, or give on_conflict => ''reschedule'', ''debounce'' or ''debounce_merge''. Nothing was enqueued.',
             errcode = 'invalid_parameter_value';
   end if;
   if unique_period <= interval '0' or latest <= interval '0' then
-    raise exception '% is %, and must be more than 0', case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
+    raise exception '%: % is %, and must be more than 0', what, case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
       case when unique_period <= interval '0' then unique_period else latest end
       using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
   end if;
 end $$;
-comment on function dogged.require_unique_times(interval, interval, dogged.unique_conflict) is
+comment on function dogged.require_unique_times(text, interval, interval, dogged.unique_conflict, integer) is
   'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
 
 -- For what #> would read in another way: it takes -1, 01 and +1 for indices of an array.
@@ -69,7 +72,8 @@ end $$;
 comment on function dogged.hashed_key(jsonb, text[]) is
   'Internal: the SHA-256 of the values that the JSON pointers name, in whatever order; null: the args have no value at one of them.';
 
-create or replace function dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) returns void
+create or replace function dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[], number integer default null)
+returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   mistake text;
@@ -84,6 +88,8 @@ begin
     mistake := 'its unique_key is empty';
   elsif octet_length(refuse_key.unique_key) > 512 then
     mistake := format('its unique_key has %s bytes; the limit is 512', octet_length(refuse_key.unique_key));
+  elsif array_ndims(refuse_key.unique_by) > 1 then
+    mistake := format('its unique_by %s is an array of arrays', left(refuse_key.unique_by::text, 256));
   elsif array_position(refuse_key.unique_by, null) is not null then
     mistake := 'one of its unique_by is null';
   elsif cardinality(refuse_key.unique_by) > 16 then
@@ -94,10 +100,28 @@ begin
   else
     return;
   end if;
-  raise exception 'task "%": %', left(refuse_key.name, 128), mistake using hint = remedy, errcode = 'invalid_parameter_value';
+  raise exception '%: %', dogged.task_in_call(refuse_key.name, number), mistake using hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
-comment on function dogged.refuse_key(text, jsonb, text, text[]) is
+comment on function dogged.refuse_key(text, jsonb, text, text[], integer) is
   'Internal: raises the error for a bad unique_key or unique_by, if there is a mistake.';
+
+-- One by one, because PostgreSQL's error for a text that is no array does not say which of many it was.
+create or replace function dogged.refuse_unique_bys(names text[], unique_bys text[]) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  for number in 1 .. cardinality(unique_bys) loop
+    begin
+      perform unique_bys[number]::text[];
+    exception when invalid_text_representation then
+      raise exception '%: its element of unique_bys is "%", which is not the text of an array',
+        dogged.task_in_call(names[number], number), left(unique_bys[number], 256)
+        using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
+              errcode = 'invalid_parameter_value';
+    end;
+  end loop;
+end $$;
+comment on function dogged.refuse_unique_bys(text[], text[]) is
+  'Internal: raises the error for the first of unique_bys that is not the text of an array, if there is one.';
 
 create or replace function dogged.merged_args(old jsonb, new jsonb) returns jsonb
 language sql immutable parallel safe return
@@ -109,7 +133,7 @@ comment on function dogged.merged_args(jsonb, jsonb) is
 -- wait, nor fail because of it.
 create or replace function dogged.change_holder(
   task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamptz,
-  expires_at timestamptz, args_version integer) returns void
+  expires_at timestamptz, args_version integer, number integer) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
@@ -119,6 +143,7 @@ declare
   due constant timestamptz :=
     case when moves then greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now()) else task.run_at end;
   waits constant boolean := due > now();
+  what constant text := dogged.task_in_call(task.name, number);
   changed constant jsonb := case when on_conflict in ('replace_args', 'debounce') then change_holder.args
                                  when on_conflict in ('merge_args', 'debounce_merge') then dogged.merged_args(task.args, change_holder.args)
                                  else task.args end;
@@ -126,16 +151,16 @@ begin
   if not dogged.is_sound_task(task.name, change_holder.run_at, null, null, change_holder.expires_at, null, null,
                               change_holder.args_version) then
     perform dogged.refuse_task(task.name, change_holder.args, task.queue, change_holder.run_at, null, null,
-                               change_holder.expires_at, null, null, change_holder.args_version);
+                               change_holder.expires_at, null, null, change_holder.args_version, number);
   end if;
   if (dogged.json_bytes(changed, max_args_bytes) <= max_args_bytes) is not true then
-    raise exception 'task "%": with the args of task % its args have % bytes as JSON; the limit is %', task.name, task.id,
+    raise exception '%: with the args of task % its args have % bytes as JSON; the limit is %', what, task.id,
       coalesce(dogged.json_bytes(changed, max_args_bytes)::text, 'many more'), max_args_bytes
       using hint = 'Nothing was changed. Enqueue it under another unique key, or raise dogged.settings.max_args_bytes.',
             errcode = 'invalid_parameter_value';
   end if;
   if awaits_first_run and due >= expiry then
-    raise exception 'task "%": the run_at % of task %, which holds its key, would not be before its expires_at %', task.name, due,
+    raise exception '%: the run_at % of task %, which holds its key, would not be before its expires_at %', what, due,
       task.id, expiry
       using hint = 'Give a later expires_at. Nothing was changed.', errcode = 'invalid_parameter_value';
   end if;
@@ -158,7 +183,7 @@ begin
     perform pg_notify('dogged.wake', task.queue);
   end if;
 end $$;
-comment on function dogged.change_holder(dogged.tasks_live, jsonb, dogged.unique_conflict, interval, timestamptz, timestamptz, integer) is
+comment on function dogged.change_holder(dogged.tasks_live, jsonb, dogged.unique_conflict, interval, timestamptz, timestamptz, integer, integer) is
   'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
 
 -- Called where a task would stand for work that it never does: an expired holder of a unique key never begins, and upkeep ends
@@ -187,7 +212,7 @@ comment on function dogged.end_expired(bigint[]) is
 create or replace function dogged.meet_holder(
   holder bigint, taken_at timestamptz, unique_while dogged.unique_while, on_conflict dogged.unique_conflict,
   unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamptz, expires_at timestamptz,
-  args_version integer) returns text
+  args_version integer, number integer) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -227,17 +252,17 @@ begin
                   or exists (select from dogged.tasks t where t.id = meet_holder.holder) end;
   if holds is not true then return null; end if;
   if meet_holder.on_conflict = 'refuse' then
-    raise exception 'task "%" is unique, and task % holds its key "%"', left(meet_holder.name, 128), meet_holder.holder,
-      meet_holder.unique_key
+    raise exception '% is unique, and task % holds its key "%"',
+      dogged.task_in_call(meet_holder.name, number) || case when number is not null then ',' else '' end, meet_holder.holder, meet_holder.unique_key
       using hint = 'Nothing was enqueued. With on_conflict keep, the call gives the id of that task.', errcode = 'UN001';
   end if;
   if not changes or task.status is distinct from 'pending' then return 'existed'; end if;
   perform dogged.change_holder(task, meet_holder.args, meet_holder.on_conflict, meet_holder.latest,
-                               meet_holder.run_at, meet_holder.expires_at, meet_holder.args_version);
+                               meet_holder.run_at, meet_holder.expires_at, meet_holder.args_version, number);
   return 'updated';
 end $$;
 comment on function dogged.meet_holder(bigint, timestamptz, dogged.unique_while, dogged.unique_conflict, interval, text, text, jsonb,
-                                       interval, timestamptz, timestamptz, integer) is
+                                       interval, timestamptz, timestamptz, integer, integer) is
   'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
 
 create or replace function dogged.those(list anyarray, positions integer[]) returns anyarray
@@ -260,7 +285,7 @@ comment on function dogged.for_each(anyarray, integer) is 'Internal: an array wi
 create or replace function dogged.take_key(
   name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict,
   unique_period interval, latest interval, args jsonb, run_at timestamptz, expires_at timestamptz, args_version integer,
-  out holder bigint, out outcome text)
+  number integer default null, out holder bigint, out outcome text)
 language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -273,7 +298,7 @@ begin
     if found then
       outcome := dogged.meet_holder(held.task_id, held.taken_at, take_key.unique_while, take_key.on_conflict, take_key.unique_period,
                                     take_key.name, take_key.unique_key, take_key.args, take_key.latest, take_key.run_at,
-                                    take_key.expires_at, take_key.args_version);
+                                    take_key.expires_at, take_key.args_version, number);
       holder := held.task_id;
       exit when outcome is not null or new_id is null;
       update dogged.unique_keys k
@@ -299,9 +324,9 @@ begin
   end loop;
 end $$;
 comment on function dogged.take_key(text, text, bigint, dogged.unique_while, dogged.unique_conflict, interval, interval, jsonb,
-                                    timestamptz, timestamptz, integer) is
+                                    timestamptz, timestamptz, integer, integer) is
   'Internal: takes a unique key for the task new_id (outcome enqueued), or meets the task that holds the key (existed, updated). '
-  'new_id null: only meets the holder; outcome null: nobody holds the key.';
+  'new_id null: only meets the holder; outcome null: nobody holds the key. number: of the task in its call, for errors.';
 
 -- Does for one task what enqueue_many_unique does. The insert is that of dogged.enqueue, with the id and the key.
 create or replace function dogged.enqueue_unique(
@@ -331,7 +356,7 @@ begin
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
-    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
+    perform dogged.require_unique_times(enqueue_unique.name, enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
@@ -418,7 +443,6 @@ declare
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;
   met record;
-  no_array text;
   without_key record;
 begin
   perform dogged.refuse_arrays(
@@ -437,15 +461,9 @@ begin
   on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
   unique_periods := dogged.for_each(unique_periods, tasks);
   latests := dogged.for_each(latests, tasks);
-  perform dogged.require_unique_times(p.period, p.latest, p.on_conflict)
-     from unnest(unique_periods, latests, on_conflicts) as p (period, latest, on_conflict)
+  perform dogged.require_unique_times(p.name, p.period, p.latest, p.on_conflict, p.position::integer)
+     from unnest(name_of, unique_periods, latests, on_conflicts) with ordinality as p (name, period, latest, on_conflict, position)
     where p.period is not null or p.latest is not null;
-  select by.pointers into no_array from unnest(unique_bys) as by (pointers) where by.pointers !~ '^\s*\{' limit 1;
-  if found then
-    raise exception 'one of unique_bys is "%", which is not the text of an array', left(no_array, 256)
-      using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
-            errcode = 'invalid_parameter_value';
-  end if;
   select g.name, g.position, g.option into without_key
     from (select u.name, u.position,
                  case when u.on_conflict <> 'keep' then 'the on_conflict ' || u.on_conflict
@@ -457,8 +475,8 @@ begin
            where u.unique_key is null and u.by is null) g
    where g.option is not null order by g.position limit 1;
   if found then
-    raise exception 'task "%", number % of the call, has %, and neither a unique_key nor a unique_by', left(without_key.name, 128),
-      without_key.position, without_key.option
+    raise exception '%, has %, and neither a unique_key nor a unique_by',
+      dogged.task_in_call(without_key.name, without_key.position::integer), without_key.option
       using hint = 'Give it one of the two, as the unique_by ''{""}'' for all args, or leave the option out for a task that is not unique. '
                    'Nothing was enqueued.',
             errcode = 'invalid_parameter_value';
@@ -466,16 +484,21 @@ begin
   run_ats := dogged.for_each(run_ats, tasks);
   expires_ats := dogged.for_each(expires_ats, tasks);
   args_versions := dogged.for_each(args_versions, tasks);
-  key_of := array(select coalesce(g.unique_key, dogged.hashed_key(g.args, g.by::text[]))
-                    from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
-                           with ordinality as g (args, unique_key, by, position)
-                   order by g.position);
-  perform dogged.refuse_task(g.name, g.args, 'default', null, 0, null, null, null, null, null)
-     from unnest(name_of, enqueue_many_unique.args) as g (name, args)
+  begin
+    key_of := array(select coalesce(g.unique_key, dogged.hashed_key(g.args, g.by::text[]))
+                      from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
+                             with ordinality as g (args, unique_key, by, position)
+                     order by g.position);
+  exception when invalid_text_representation then
+    perform dogged.refuse_unique_bys(name_of, unique_bys);
+    raise;
+  end;
+  perform dogged.refuse_task(g.name, g.args, 'default', null, 0, null, null, null, null, null, g.position::integer)
+     from unnest(name_of, enqueue_many_unique.args) with ordinality as g (name, args, position)
     where g.name is null or g.args is null or octet_length(g.name) > 128;
-  perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[])
-     from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of)
-            as g (name, args, unique_key, by, key)
+  perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[], g.position::integer)
+     from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of) with ordinality
+            as g (name, args, unique_key, by, key, position)
     where octet_length(g.unique_key) not between 1 and 512 or (g.unique_key is null) = (g.by is null) and g.by is not null
        or (g.key is null and g.by is not null) or cardinality(g.by::text[]) > 16;
   ids := array_fill(null::bigint, array[tasks]);
@@ -544,7 +567,7 @@ begin
           from dogged.take_key(name_of[one.position], key_of[one.position], one.id, coalesce(unique_whiles[one.position], 'live'),
                                coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
                                enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
-                               args_versions[one.position]);
+                               args_versions[one.position], one.position);
         if met.outcome <> 'enqueued' then
           ids[one.position] := met.holder;
           outcomes[one.position] := met.outcome;
@@ -561,7 +584,7 @@ begin
         dogged.those(names, firsts), dogged.those(enqueue_many_unique.args, firsts), dogged.those(queues, firsts),
         dogged.those(run_ats, firsts), dogged.those(priorities, firsts), dogged.those(trace_contexts, firsts),
         dogged.those(expires_ats, firsts), dogged.those(enqueue_many_unique.tags, firsts), dogged.those(parent_ids, firsts),
-        dogged.those(args_versions, firsts), drawn, dogged.those(key_of, firsts));
+        dogged.those(args_versions, firsts), drawn, dogged.those(key_of, firsts), firsts);
       for i in 1 .. cardinality(firsts) loop
         ids[firsts[i]] := drawn[i];
         outcomes[firsts[i]] := 'enqueued';
@@ -576,7 +599,7 @@ begin
         from dogged.take_key(name_of[one.position], key_of[one.position], null, coalesce(unique_whiles[one.position], 'live'),
                              coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
                              enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
-                             args_versions[one.position]);
+                             args_versions[one.position], one.position);
       if met.outcome is not null then
         ids[one.position] := met.holder;
         outcomes[one.position] := met.outcome;

@@ -6,6 +6,7 @@
 #include <dogged/transaction.hpp>
 
 #include "support/catch.hpp"
+#include "support/place_in_call.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 
@@ -78,8 +79,11 @@ TEST_CASE("tags that could not be named later are refused, and the error says wh
   const auto refused = [&](std::vector<std::string> tags) {
     const NewTask bad{"a.b", "{}", {.tags = std::move(tags)}};
     const std::string one = error_of<InvalidInput>([&] { client.enqueue(bad); }).what();
-    CHECK(one == error_of<InvalidInput>([&] { client.enqueue_many({NewTask{"good"}, bad}); }).what());
-    CHECK(one == error_of<InvalidInput>([&] { client.enqueue_many({bad, bad}); }).what());
+    const auto of_many = [&](std::vector<NewTask> tasks) {
+      return test::without_place(error_of<InvalidInput>([&] { client.enqueue_many(std::move(tasks)); }).what());
+    };
+    CHECK(one == of_many({NewTask{"good"}, bad}));
+    CHECK(one == of_many({bad, bad}));
     CHECK(contains(one, "task \"a.b\": "));
     return one;
   };

@@ -600,7 +600,7 @@ COMMENT ON COLUMN dogged.tasks_live.unique_key IS 'The key of a unique task (dog
 
 COMMENT ON COLUMN dogged.tasks_live.cancel_requested_at IS 'When dogged.cancel was called while an attempt ran. The worker asks the handler to stop. Unless the attempt succeeds all the same, the task ends as cancelled.';
 
-CREATE FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) RETURNS void
+CREATE FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -612,6 +612,7 @@ declare
   due constant timestamptz :=
     case when moves then greatest(least(coalesce(change_holder.run_at, now()), task.enqueued_at + latest), now()) else task.run_at end;
   waits constant boolean := due > now();
+  what constant text := dogged.task_in_call(task.name, number);
   changed constant jsonb := case when on_conflict in ('replace_args', 'debounce') then change_holder.args
                                  when on_conflict in ('merge_args', 'debounce_merge') then dogged.merged_args(task.args, change_holder.args)
                                  else task.args end;
@@ -619,16 +620,16 @@ begin
   if not dogged.is_sound_task(task.name, change_holder.run_at, null, null, change_holder.expires_at, null, null,
                               change_holder.args_version) then
     perform dogged.refuse_task(task.name, change_holder.args, task.queue, change_holder.run_at, null, null,
-                               change_holder.expires_at, null, null, change_holder.args_version);
+                               change_holder.expires_at, null, null, change_holder.args_version, number);
   end if;
   if (dogged.json_bytes(changed, max_args_bytes) <= max_args_bytes) is not true then
-    raise exception 'task "%": with the args of task % its args have % bytes as JSON; the limit is %', task.name, task.id,
+    raise exception '%: with the args of task % its args have % bytes as JSON; the limit is %', what, task.id,
       coalesce(dogged.json_bytes(changed, max_args_bytes)::text, 'many more'), max_args_bytes
       using hint = 'Nothing was changed. Enqueue it under another unique key, or raise dogged.settings.max_args_bytes.',
             errcode = 'invalid_parameter_value';
   end if;
   if awaits_first_run and due >= expiry then
-    raise exception 'task "%": the run_at % of task %, which holds its key, would not be before its expires_at %', task.name, due,
+    raise exception '%: the run_at % of task %, which holds its key, would not be before its expires_at %', what, due,
       task.id, expiry
       using hint = 'Give a later expires_at. Nothing was changed.', errcode = 'invalid_parameter_value';
   end if;
@@ -652,7 +653,7 @@ begin
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) IS 'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
+COMMENT ON FUNCTION dogged.change_holder(task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) IS 'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
 
 CREATE FUNCTION dogged.change_of_offset(before timestamp with time zone, until timestamp with time zone, time_zone text) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -1362,7 +1363,6 @@ declare
   fresh integer[];   -- those of firsts that are to be inserted, as places in firsts
   one record;
   met record;
-  no_array text;
   without_key record;
 begin
   perform dogged.refuse_arrays(
@@ -1381,15 +1381,9 @@ begin
   on_conflicts := dogged.for_each(coalesce(on_conflicts, '{keep}'), tasks);
   unique_periods := dogged.for_each(unique_periods, tasks);
   latests := dogged.for_each(latests, tasks);
-  perform dogged.require_unique_times(p.period, p.latest, p.on_conflict)
-     from unnest(unique_periods, latests, on_conflicts) as p (period, latest, on_conflict)
+  perform dogged.require_unique_times(p.name, p.period, p.latest, p.on_conflict, p.position::integer)
+     from unnest(name_of, unique_periods, latests, on_conflicts) with ordinality as p (name, period, latest, on_conflict, position)
     where p.period is not null or p.latest is not null;
-  select by.pointers into no_array from unnest(unique_bys) as by (pointers) where by.pointers !~ '^\s*\{' limit 1;
-  if found then
-    raise exception 'one of unique_bys is "%", which is not the text of an array', left(no_array, 256)
-      using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
-            errcode = 'invalid_parameter_value';
-  end if;
   select g.name, g.position, g.option into without_key
     from (select u.name, u.position,
                  case when u.on_conflict <> 'keep' then 'the on_conflict ' || u.on_conflict
@@ -1401,8 +1395,8 @@ begin
            where u.unique_key is null and u.by is null) g
    where g.option is not null order by g.position limit 1;
   if found then
-    raise exception 'task "%", number % of the call, has %, and neither a unique_key nor a unique_by', left(without_key.name, 128),
-      without_key.position, without_key.option
+    raise exception '%, has %, and neither a unique_key nor a unique_by',
+      dogged.task_in_call(without_key.name, without_key.position::integer), without_key.option
       using hint = 'Give it one of the two, as the unique_by ''{""}'' for all args, or leave the option out for a task that is not unique. '
                    'Nothing was enqueued.',
             errcode = 'invalid_parameter_value';
@@ -1410,16 +1404,21 @@ begin
   run_ats := dogged.for_each(run_ats, tasks);
   expires_ats := dogged.for_each(expires_ats, tasks);
   args_versions := dogged.for_each(args_versions, tasks);
-  key_of := array(select coalesce(g.unique_key, dogged.hashed_key(g.args, g.by::text[]))
-                    from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
-                           with ordinality as g (args, unique_key, by, position)
-                   order by g.position);
-  perform dogged.refuse_task(g.name, g.args, 'default', null, 0, null, null, null, null, null)
-     from unnest(name_of, enqueue_many_unique.args) as g (name, args)
+  begin
+    key_of := array(select coalesce(g.unique_key, dogged.hashed_key(g.args, g.by::text[]))
+                      from unnest(enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys)
+                             with ordinality as g (args, unique_key, by, position)
+                     order by g.position);
+  exception when invalid_text_representation then
+    perform dogged.refuse_unique_bys(name_of, unique_bys);
+    raise;
+  end;
+  perform dogged.refuse_task(g.name, g.args, 'default', null, 0, null, null, null, null, null, g.position::integer)
+     from unnest(name_of, enqueue_many_unique.args) with ordinality as g (name, args, position)
     where g.name is null or g.args is null or octet_length(g.name) > 128;
-  perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[])
-     from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of)
-            as g (name, args, unique_key, by, key)
+  perform dogged.refuse_key(g.name, g.args, g.unique_key, g.by::text[], g.position::integer)
+     from unnest(name_of, enqueue_many_unique.args, enqueue_many_unique.unique_keys, unique_bys, key_of) with ordinality
+            as g (name, args, unique_key, by, key, position)
     where octet_length(g.unique_key) not between 1 and 512 or (g.unique_key is null) = (g.by is null) and g.by is not null
        or (g.key is null and g.by is not null) or cardinality(g.by::text[]) > 16;
   ids := array_fill(null::bigint, array[tasks]);
@@ -1488,7 +1487,7 @@ begin
           from dogged.take_key(name_of[one.position], key_of[one.position], one.id, coalesce(unique_whiles[one.position], 'live'),
                                coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
                                enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
-                               args_versions[one.position]);
+                               args_versions[one.position], one.position);
         if met.outcome <> 'enqueued' then
           ids[one.position] := met.holder;
           outcomes[one.position] := met.outcome;
@@ -1505,7 +1504,7 @@ begin
         dogged.those(names, firsts), dogged.those(enqueue_many_unique.args, firsts), dogged.those(queues, firsts),
         dogged.those(run_ats, firsts), dogged.those(priorities, firsts), dogged.those(trace_contexts, firsts),
         dogged.those(expires_ats, firsts), dogged.those(enqueue_many_unique.tags, firsts), dogged.those(parent_ids, firsts),
-        dogged.those(args_versions, firsts), drawn, dogged.those(key_of, firsts));
+        dogged.those(args_versions, firsts), drawn, dogged.those(key_of, firsts), firsts);
       for i in 1 .. cardinality(firsts) loop
         ids[firsts[i]] := drawn[i];
         outcomes[firsts[i]] := 'enqueued';
@@ -1520,7 +1519,7 @@ begin
         from dogged.take_key(name_of[one.position], key_of[one.position], null, coalesce(unique_whiles[one.position], 'live'),
                              coalesce(on_conflicts[one.position], 'keep'), unique_periods[one.position], latests[one.position],
                              enqueue_many_unique.args[one.position], run_ats[one.position], expires_ats[one.position],
-                             args_versions[one.position]);
+                             args_versions[one.position], one.position);
       if met.outcome is not null then
         ids[one.position] := met.holder;
         outcomes[one.position] := met.outcome;
@@ -1556,7 +1555,7 @@ begin
     perform dogged.refuse_key(enqueue_unique.name, enqueue_unique.args, enqueue_unique.unique_key, enqueue_unique.unique_by);
   end if;
   if enqueue_unique.unique_period is not null or enqueue_unique.latest is not null then
-    perform dogged.require_unique_times(enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
+    perform dogged.require_unique_times(enqueue_unique.name, enqueue_unique.unique_period, enqueue_unique.latest, conflict_used);
   end if;
   -- Mostly the key is new. Then take_key, another function to enter, is not needed.
   insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
@@ -2224,7 +2223,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.import_dead_letters(letters jsonb[]) IS 'Imports dead letters that export_dead_letters wrote, under their ids, in the caller''s transaction. Returns for each, by its place: imported; id_taken: a task has that id, or another task had it; no_queue; too_old: settings.keep_failed_days, or the queue''s own, are over. Raises 22023 for a text that is no dead letter.';
 
-CREATE FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[], ids bigint[] DEFAULT NULL::bigint[], unique_keys text[] DEFAULT NULL::text[]) RETURNS bigint[]
+CREATE FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[] DEFAULT NULL::text[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], priorities integer[] DEFAULT NULL::integer[], trace_contexts text[] DEFAULT NULL::text[], expires_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tags text[] DEFAULT NULL::text[], parent_ids bigint[] DEFAULT NULL::bigint[], args_versions integer[] DEFAULT NULL::integer[], ids bigint[] DEFAULT NULL::bigint[], unique_keys text[] DEFAULT NULL::text[], numbers integer[] DEFAULT NULL::integer[]) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2369,11 +2368,12 @@ begin
     select coalesce(t.name, common.name) as name, t.args, w.queue, coalesce(t.run_at, common.run_at) as run_at,
            coalesce(t.priority, common.priority, 0) as priority, coalesce(t.trace_context, common.trace_context) as trace_context,
            coalesce(t.expires_at, common.expires_at) as expires_at, coalesce(t.tags::text[], tags_of_all) as tags,
-           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version
+           coalesce(t.parent_id, common.parent_id) as parent_id, coalesce(t.args_version, common.args_version) as args_version,
+           coalesce(numbers[t.position], t.position)::integer as number
       into bad
       from unnest(names, insert_many.args, queues, run_ats, priorities, trace_contexts, expires_ats, insert_many.tags, parent_ids,
-                  args_versions)
-             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version)
+                  args_versions) with ordinality
+             as t (name, args, queue, run_at, priority, trace_context, expires_at, tags, parent_id, args_version, position)
      cross join lateral (
        select coalesce(t.queue, common.queue, (select d.queue from dogged.task_definitions d
                                                 where d.name = coalesce(t.name, common.name)), 'default') as queue) w
@@ -2390,7 +2390,7 @@ begin
         using hint = 'Nothing was enqueued: do it again.', errcode = 'serialization_failure';
     end if;
     perform dogged.refuse_task(bad.name, bad.args, bad.queue, bad.run_at, bad.priority, bad.trace_context, bad.expires_at, bad.tags,
-                               bad.parent_id, bad.args_version);
+                               bad.parent_id, bad.args_version, bad.number);
   end if;
 
   has_limits := exists (select from dogged.queues q where q.max_depth is not null);
@@ -2418,7 +2418,7 @@ begin
   return ids;
 end $$;
 
-COMMENT ON FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[], ids bigint[], unique_keys text[]) IS 'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, unique_keys: null, or an element for each task; ids are in the order in which they were drawn.';
+COMMENT ON FUNCTION dogged.insert_many(names text[], args jsonb[], queues text[], run_ats timestamp with time zone[], priorities integer[], trace_contexts text[], expires_ats timestamp with time zone[], tags text[], parent_ids bigint[], args_versions integer[], ids bigint[], unique_keys text[], numbers integer[]) IS 'Internal: inserts the tasks of enqueue_many and of enqueue_many_unique, all or none, and returns their ids in order. ids, unique_keys, numbers: null, or an element for each task; ids are in the order in which they were drawn. numbers: the places of the tasks in their call, for errors; null: they are the whole call.';
 
 CREATE FUNCTION dogged.is_declared(first_name text, second_name text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2856,7 +2856,7 @@ end $_$;
 
 COMMENT ON FUNCTION dogged.make_roles(prefix text) IS 'Creates the missing roles of producers, workers, viewers and operators, grants all of them their rights, and returns their names. prefix: the beginning of the names; the former prefix, or the name of the schema. If the prefix changes, the former roles lose their rights here.';
 
-CREATE FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) RETURNS text
+CREATE FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2898,17 +2898,17 @@ begin
                   or exists (select from dogged.tasks t where t.id = meet_holder.holder) end;
   if holds is not true then return null; end if;
   if meet_holder.on_conflict = 'refuse' then
-    raise exception 'task "%" is unique, and task % holds its key "%"', left(meet_holder.name, 128), meet_holder.holder,
-      meet_holder.unique_key
+    raise exception '% is unique, and task % holds its key "%"',
+      dogged.task_in_call(meet_holder.name, number) || case when number is not null then ',' else '' end, meet_holder.holder, meet_holder.unique_key
       using hint = 'Nothing was enqueued. With on_conflict keep, the call gives the id of that task.', errcode = 'UN001';
   end if;
   if not changes or task.status is distinct from 'pending' then return 'existed'; end if;
   perform dogged.change_holder(task, meet_holder.args, meet_holder.on_conflict, meet_holder.latest,
-                               meet_holder.run_at, meet_holder.expires_at, meet_holder.args_version);
+                               meet_holder.run_at, meet_holder.expires_at, meet_holder.args_version, number);
   return 'updated';
 end $$;
 
-COMMENT ON FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer) IS 'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
+COMMENT ON FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) IS 'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
 
 CREATE FUNCTION dogged.merge_dead_letters(ids bigint[], attempts integer[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -4029,7 +4029,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_for_depth(queue text, held integer, max_depth integer, more integer) IS 'Raises the error (53Q01) of an enqueue to a queue that has no room for this many more tasks.';
 
-CREATE FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) RETURNS void
+CREATE FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[], number integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4046,6 +4046,8 @@ begin
     mistake := 'its unique_key is empty';
   elsif octet_length(refuse_key.unique_key) > 512 then
     mistake := format('its unique_key has %s bytes; the limit is 512', octet_length(refuse_key.unique_key));
+  elsif array_ndims(refuse_key.unique_by) > 1 then
+    mistake := format('its unique_by %s is an array of arrays', left(refuse_key.unique_by::text, 256));
   elsif array_position(refuse_key.unique_by, null) is not null then
     mistake := 'one of its unique_by is null';
   elsif cardinality(refuse_key.unique_by) > 16 then
@@ -4056,10 +4058,10 @@ begin
   else
     return;
   end if;
-  raise exception 'task "%": %', left(refuse_key.name, 128), mistake using hint = remedy, errcode = 'invalid_parameter_value';
+  raise exception '%: %', dogged.task_in_call(refuse_key.name, number), mistake using hint = remedy, errcode = 'invalid_parameter_value';
 end $$;
 
-COMMENT ON FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[]) IS 'Internal: raises the error for a bad unique_key or unique_by, if there is a mistake.';
+COMMENT ON FUNCTION dogged.refuse_key(name text, args jsonb, unique_key text, unique_by text[], number integer) IS 'Internal: raises the error for a bad unique_key or unique_by, if there is a mistake.';
 
 CREATE FUNCTION dogged.refuse_schedule(name text, mistake text, remedy text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -4083,7 +4085,7 @@ end $$;
 
 COMMENT ON FUNCTION dogged.refuse_spec(spec text, mistake text, remedy text) IS 'Internal: raises the error that says what is wrong with a spec.';
 
-CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS void
+CREATE FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, number integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -4091,19 +4093,20 @@ declare
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   args_bytes constant integer := dogged.json_bytes(refuse_task.args, max_args_bytes);
   max_depth constant integer := (select q.max_depth from dogged.queues q where q.name = refuse_task.queue);
-  what constant text := format('task "%s"', left(refuse_task.name, 128));
+  what constant text := dogged.task_in_call(refuse_task.name, refuse_task.number);
+  its_number constant text := coalesce(format(', number %s of the call', refuse_task.number), '');
   mistake text;
   remedy text := 'Nothing was enqueued.';
   code text := 'invalid_parameter_value';
 begin
   if refuse_task.name is null or refuse_task.name = '' then
-    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end;
+    mistake := 'a task needs a name, and it is ' || case when refuse_task.name is null then 'null' else 'empty' end || its_number;
   elsif octet_length(refuse_task.name) > 128 then
-    mistake := format('the task name "%s…" has %s bytes; the limit is 128', left(refuse_task.name, 40),
-                      octet_length(refuse_task.name));
+    mistake := format('the task name "%s…" has %s bytes; the limit is 128%s', left(refuse_task.name, 40),
+                      octet_length(refuse_task.name), its_number);
   elsif refuse_task.name !~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' then
-    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit',
-                      refuse_task.name);
+    mistake := format('the task name "%s" is not made of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit%s',
+                      refuse_task.name, its_number);
   elsif refuse_task.args is null then
     mistake := what || ': args is null';
     remedy := 'Leave args out for {}, or give ''null''::jsonb for a JSON null.';
@@ -4161,7 +4164,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses.';
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, number integer) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses. number: as of task_in_call.';
 
 CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     LANGUAGE plpgsql
@@ -4180,6 +4183,25 @@ begin
 end $$;
 
 COMMENT ON FUNCTION dogged.refuse_to_forget_worker() IS 'Keeps a worker''s row for as long as tasks run under its lease.';
+
+CREATE FUNCTION dogged.refuse_unique_bys(names text[], unique_bys text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  for number in 1 .. cardinality(unique_bys) loop
+    begin
+      perform unique_bys[number]::text[];
+    exception when invalid_text_representation then
+      raise exception '%: its element of unique_bys is "%", which is not the text of an array',
+        dogged.task_in_call(names[number], number), left(unique_bys[number], 256)
+        using hint = 'Give each task the text of an array of JSON pointers, as ''{/customer/id}''. Nothing was enqueued.',
+              errcode = 'invalid_parameter_value';
+    end;
+  end loop;
+end $$;
+
+COMMENT ON FUNCTION dogged.refuse_unique_bys(names text[], unique_bys text[]) IS 'Internal: raises the error for the first of unique_bys that is not the text of an array, if there is one.';
 
 CREATE FUNCTION dogged.rename_queue(name text, new_name text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4775,24 +4797,26 @@ end $$;
 
 COMMENT ON FUNCTION dogged.require_undeclared(name text, remedy text) IS 'Internal: raises an error if the program of a live worker declares a schedule.';
 
-CREATE FUNCTION dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict) RETURNS void
+CREATE FUNCTION dogged.require_unique_times(name text, unique_period interval, latest interval, on_conflict dogged.unique_conflict, number integer DEFAULT NULL::integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  what constant text := dogged.task_in_call(name, number);
 begin
   if latest is not null and coalesce(on_conflict, 'keep') not in ('reschedule', 'debounce', 'debounce_merge') then
-    raise exception 'latest is %, and on_conflict is %, which moves no run', latest, coalesce(on_conflict, 'keep')
+    raise exception '%: latest is %, and on_conflict is %, which moves no run', what, latest, coalesce(on_conflict, 'keep')
       using hint = 'Leave latest out, or give on_conflict => ''reschedule'', ''debounce'' or ''debounce_merge''. Nothing was enqueued.',
             errcode = 'invalid_parameter_value';
   end if;
   if unique_period <= interval '0' or latest <= interval '0' then
-    raise exception '% is %, and must be more than 0', case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
+    raise exception '%: % is %, and must be more than 0', what, case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
       case when unique_period <= interval '0' then unique_period else latest end
       using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
   end if;
 end $$;
 
-COMMENT ON FUNCTION dogged.require_unique_times(unique_period interval, latest interval, on_conflict dogged.unique_conflict) IS 'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
+COMMENT ON FUNCTION dogged.require_unique_times(name text, unique_period interval, latest interval, on_conflict dogged.unique_conflict, number integer) IS 'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
 
 CREATE FUNCTION dogged.reschedule(id bigint, run_at timestamp with time zone) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5256,7 +5280,7 @@ CREATE FUNCTION dogged.tags_of_letter(letter jsonb) RETURNS text[]
 
 COMMENT ON FUNCTION dogged.tags_of_letter(letter jsonb) IS 'Internal: the tags of a dead letter that is to be imported; null: none.';
 
-CREATE FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, OUT holder bigint, OUT outcome text) RETURNS record
+CREATE FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer DEFAULT NULL::integer, OUT holder bigint, OUT outcome text) RETURNS record
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -5270,7 +5294,7 @@ begin
     if found then
       outcome := dogged.meet_holder(held.task_id, held.taken_at, take_key.unique_while, take_key.on_conflict, take_key.unique_period,
                                     take_key.name, take_key.unique_key, take_key.args, take_key.latest, take_key.run_at,
-                                    take_key.expires_at, take_key.args_version);
+                                    take_key.expires_at, take_key.args_version, number);
       holder := held.task_id;
       exit when outcome is not null or new_id is null;
       update dogged.unique_keys k
@@ -5296,7 +5320,13 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, OUT holder bigint, OUT outcome text) IS 'Internal: takes a unique key for the task new_id (outcome enqueued), or meets the task that holds the key (existed, updated). new_id null: only meets the holder; outcome null: nobody holds the key.';
+COMMENT ON FUNCTION dogged.take_key(name text, unique_key text, new_id bigint, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, latest interval, args jsonb, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer, OUT holder bigint, OUT outcome text) IS 'Internal: takes a unique key for the task new_id (outcome enqueued), or meets the task that holds the key (existed, updated). new_id null: only meets the holder; outcome null: nobody holds the key. number: of the task in its call, for errors.';
+
+CREATE FUNCTION dogged.task_in_call(name text, number integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (format('task "%s"'::text, "left"(name, 128)) || CASE WHEN (number IS NOT NULL) THEN format(', number %s of the call'::text, number) ELSE ''::text END);
+
+COMMENT ON FUNCTION dogged.task_in_call(name text, number integer) IS 'Internal: how an error names a task that an enqueue refuses. number: its place in a call of many; null: a call of one.';
 
 CREATE FUNCTION dogged.tell_of_queues() RETURNS trigger
     LANGUAGE plpgsql
@@ -6377,7 +6407,7 @@ CREATE VIEW dogged.rights AS
     r.privileges,
     r.roles,
     r.except_columns
-   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation,ticks_since}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{viewer}'::text[],'{schedules}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('worker_state'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('next_ticks_of'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('passed_over_tick'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('end_enqueue_of_old_snapshot'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_of_open_ticks'::text,'execute as owner'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('renamed_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('end_expired'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_names'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_until'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_waiting'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_to_cancel_others'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_tick_decided'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hand_range_on'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_declared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('schedule_to_rename'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
+   FROM ( VALUES ('schema_migrations'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('schema_files'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('rights'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'select'::text,'{producer,worker,viewer,operator}'::text[],'{}'::text[]), ('settings'::text,'update'::text,'{operator}'::text[],'{only_row,role_prefix,installation,ticks_since}'::text[]), ('locks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queues'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('queue_depths'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_definitions'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('workers'::text,'select'::text,'{viewer}'::text[],'{schedules}'::text[]), ('workers'::text,'insert, update'::text,'{worker}'::text[],'{}'::text[]), ('claims'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('claims'::text,'insert, delete'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('circuits'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('circuits'::text,'update'::text,'{worker,operator}'::text[],'{}'::text[]), ('producer_calls'::text,'select'::text,'{}'::text[],'{}'::text[]), ('unique_keys'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedules'::text,'select'::text,'{viewer}'::text[],'{args,declared}'::text[]), ('schedule_ticks'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('schedule_ticks_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('schedule_declarations'::text,'select'::text,'{worker,operator}'::text[],'{}'::text[]), ('schedule_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_live'::text,'select, delete'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'update'::text,'{worker}'::text[],'{id,queue,name,priority,args,enqueued_at,run_at,finished_at,result,trace_context,expires_at,tags,parent_id,args_version,unique_key,cancel_requested_at}'::text[]), ('tasks_failed'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_done'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_live'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_failed_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_failed_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('tasks_done_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('tasks_done_default'::text,'select'::text,'{viewer}'::text[],'{args,result}'::text[]), ('task_attempts_default'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('tasks_id_seq'::text,'select, usage'::text,'{worker}'::text[],'{}'::text[]), ('task_attempts'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('task_attempts'::text,'insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select, insert'::text,'{worker}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_steps_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_steps_default'::text,'select'::text,'{viewer}'::text[],'{result}'::text[]), ('task_checkpoints'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_checkpoints'::text,'select'::text,'{viewer}'::text[],'{value}'::text[]), ('task_progress'::text,'select, insert, update'::text,'{worker}'::text[],'{}'::text[]), ('task_progress'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_waits'::text,'select, insert, update, delete'::text,'{worker}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('task_waits'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events'::text,'select'::text,'{worker}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('events_default'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('events_default'::text,'select'::text,'{viewer}'::text[],'{payload}'::text[]), ('audit'::text,'select'::text,'{operator}'::text[],'{}'::text[]), ('audit'::text,'select'::text,'{viewer}'::text[],'{details}'::text[]), ('redacted_tasks'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_timeline'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('task_steps_overview'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('waiting'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letters'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('queue_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('recent_figures'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('worker_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_stats'::text,'select'::text,'{viewer,operator}'::text[],'{}'::text[]), ('partitions'::text,'select'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('enqueue'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('enqueue_many_unique'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('prepare_task'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('parent_here'::text,'execute as owner'::text,'{producer,worker}'::text[],'{}'::text[]), ('refuse_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_call'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('reserve_producer'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('call_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('answer_made'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('emit'::text,'execute as owner'::text,'{producer,worker,operator}'::text[],'{}'::text[]), ('event_lock'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('create_queue'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('complete_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('step_in'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('steps_since'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('wait_durably'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('record_wait'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('suspend'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('knows_task'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('worker_state'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('refuse_completion'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('moment_ago'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('place_in_front'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('make_partitions'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('drop_oldest_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('kept_days_to_thin'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('thin_kept_day'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_workers'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_steps'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_calls'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('forget_keys'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('fire_due_ticks'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('declare_schedules'::text,'execute as owner'::text,'{worker}'::text[],'{}'::text[]), ('redacted'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('error_fingerprint'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('are_sound_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('mistake_in_tags'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tags_of_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('dead_letter_matches'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('dead_letter_standing'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('export_dead_letters'::text,'execute'::text,'{operator}'::text[],'{}'::text[]), ('import_dead_letters'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('cancel'::text,'execute as owner'::text,'{worker,operator}'::text[],'{}'::text[]), ('reschedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('replay_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('purge_many'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_tasks'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('move_queue'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('record_audit'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('create_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('set_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('pause_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('resume_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('run_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('backfill_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('rename_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('delete_schedule'::text,'execute as owner'::text,'{operator}'::text[],'{}'::text[]), ('next_ticks'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('next_ticks_of'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('passed_over_tick'::text,'execute as owner'::text,'{viewer,operator}'::text[],'{}'::text[]), ('time_in'::text,'execute'::text,'{viewer,operator}'::text[],'{}'::text[]), ('is_sound_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('json_bytes'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('numbers_exceed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_one_line'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('task_in_call'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_task'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_to_tell_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_arrays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('end_enqueue_of_old_snapshot'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('insert_many'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_unique_times'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('value_at_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hashed_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_unique_bys'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('take_key'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('other_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merge_dead_letters'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('merged_args'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('meet_holder'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_of_open_ticks'::text,'execute as owner'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('renamed_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('end_expired'::text,'execute'::text,'{worker}'::text[],'{}'::text[]), ('those'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('for_each'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('has_room'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('held_of_queue'::text,'execute as owner'::text,'{}'::text[],'{}'::text[]), ('require_room'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_for_depth'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('prepare_to_count'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('nearest_names'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('nearest_queues'::text,'execute'::text,'{worker,viewer,operator}'::text[],'{}'::text[]), ('lock_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_queues'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_not_served'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_queue_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_longer_than_all'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_actor'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('audit_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_read_committed'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_dead_letter'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_number'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_element'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_field'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_days'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cron_weekdays'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('compile_every'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fits_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_time_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_local_time'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('offset_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('change_of_offset'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_instant_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_fixed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('next_elapsed_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_name'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('lock_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_time_zone'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('shortest_gap'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_sound_spec'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_schedule_settings'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fires_at_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('looked_after_at'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('settle_times_before_change'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_until'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_or_put_off'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('put_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_enqueueable'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('store_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('note_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('alive_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('cancel_tasks_of'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('skip_waiting'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_to_cancel_others'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('start_waiting_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_tick_decided'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('decide_tick'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('first_to_fire'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('fire_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('ticks_to_backfill'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('hand_range_on'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('tell_of_schedules'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('moment_of_partitions'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('require_undeclared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('declared_now'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('adopt_declaration'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('is_declared'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('schedule_to_rename'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('renamed_schedule'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_partition'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('days_to_make'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_kept_tasks'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('queues_keeping'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('keep_rows_of_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('replace_day'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_bad_retention'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_history'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_change_of_audit'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('refuse_to_forget_worker'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('role_names'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('make_roles'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('revoke_rights'::text,'execute'::text,'{}'::text[],'{}'::text[]), ('grant_rights'::text,'execute'::text,'{}'::text[],'{}'::text[])) r(object, privileges, roles, except_columns);
 
 COMMENT ON VIEW dogged.rights IS 'The roles that may use each table, view, sequence or function. `dogged migrate` grants these rights if `dogged migrate --roles` has made the roles.';
 

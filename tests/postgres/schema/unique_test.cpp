@@ -793,34 +793,59 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
   CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
 }
 
-TEST_CASE("a bad unique key of one task refuses the whole bulk call, and names the mistake") {
+TEST_CASE("a bad unique key of one task refuses the whole bulk call, and names the task and the mistake") {
   const auto [rules, mistake] = GENERATE(table<std::string, std::string>(
-      {{"unique_bys => array['{/n}', '{/user}']", "it is to be unique by \"/user\", and its args have no value there"},
-       {"unique_bys => array['{/n}', '/n']", "one of unique_bys is \"/n\", which is not the text of an array"},
-       {"unique_bys => array['{/n}', '{' || repeat('/n,', 16) || '/n}']", "17 JSON pointers; the limit is 16"},
-       {"unique_keys => array['a', '']", "its unique_key is empty"},
-       {"unique_keys => array['a', repeat('k', 513)]", "its unique_key has 513 bytes; the limit is 512"},
+      {{"unique_bys => array['{/n}', '{/user}']",
+        "number 2 of the call: it is to be unique by \"/user\", and its args have no value there"},
+       {"unique_bys => array['{/n}', '/n']",
+        "number 2 of the call: its element of unique_bys is \"/n\", which is not the text of an array"},
+       {"unique_bys => array['{/n}', '{/n']",
+        "task \"plain\", number 2 of the call: its element of unique_bys is \"{/n\", which is not the text of an "
+        "array"},
+       {"unique_bys => array['{{/n,/user},{/n,/user}}', '{/n}']",
+        "number 1 of the call: its unique_by {{/n,/user},{/n,/user}} is an array of arrays"},
+       {"unique_bys => array['{/n}', '{' || repeat('/n,', 16) || '/n}']",
+        "number 2 of the call: its unique_by has 17 JSON pointers; the limit is 16"},
+       {"unique_keys => array['a', '']", "number 2 of the call: its unique_key is empty"},
+       {"unique_keys => array['a', repeat('k', 513)]",
+        "number 2 of the call: its unique_key has 513 bytes; the limit is 512"},
        {"unique_keys => array['a', 'b'], unique_bys => array[null, '{/n}']",
-        "give either unique_key or unique_by, not both"},
+        "number 2 of the call: give either unique_key or unique_by, not both"},
        {"unique_keys => array['a', 'b'], unique_periods => array[null, interval '0']",
-        "unique_period is 00:00:00, and must be more than 0"},
+        "number 2 of the call: unique_period is 00:00:00, and must be more than 0"},
        {"unique_keys => array['a', 'b'], latests => array[null, interval '1 min']",
-        "latest is 00:01:00, and on_conflict is keep, which moves no run"},
+        "number 2 of the call: latest is 00:01:00, and on_conflict is keep, which moves no run"},
        {"unique_keys => array['a', null], on_conflicts => array['keep', 'replace_args']::dogged.unique_conflict[]",
         "task \"plain\", number 2 of the call, has the on_conflict replace_args, and neither a unique_key nor a "
         "unique_by"},
        {"unique_bys => array[null, '{/n}'], unique_whiles => '{pending}'",
         "number 1 of the call, has the unique_while pending"},
        {"unique_bys => array['{/n}', null], unique_periods => array[null, interval '1 min']",
-        "number 2 of the call, has the unique_period 00:01:00"}}));
+        "number 2 of the call, has the unique_period 00:01:00"},
+       {"unique_keys => array['a', 'a'], on_conflicts => '{refuse}'",
+        "task \"plain\", number 2 of the call, is unique, and task 1 holds its key \"a\""},
+       {"unique_keys => array['a', 'a'], on_conflicts => '{reschedule}', run_ats => array[null, "
+        "'infinity'::timestamptz]",
+        "number 2 of the call: run_at is infinity"}}));
   TestDatabase database;
   const auto call = [&, rules = rules] {
     database.run(
         "select * from dogged.enqueue_many_unique(array['plain'], array['{\"n\": 1}', '{\"n\": 2}']::jsonb[], " +
         rules + ")");
   };
-  CHECK(contains(error_of<InvalidInput>(call).message(), mistake));
+  CHECK(contains(error_of<Error>(call).message(), mistake));
   CHECK(database.value("select count(*) as value from dogged.tasks") == "0");
+}
+
+TEST_CASE("a bulk call that meets holders names the task that it refuses by the place in the call") {
+  TestDatabase database;
+  database.run("select dogged.enqueue_unique('plain', unique_key => 'a')");
+  const auto call = [&] {
+    database.run(
+        "select * from dogged.enqueue_many_unique(array['plain'], array['1', '2', '3']::jsonb[], "
+        "unique_keys => array['b', 'a', 'c'], priorities => array[0, 0, 40000])");
+  };
+  CHECK(contains(error_of<InvalidInput>(call).message(), "number 3 of the call: priority 40000"));
 }
 
 TEST_CASE("args that are too long together with those of the holder are refused, and change nothing") {
