@@ -71,6 +71,7 @@ JsonObject members_of(const Schedule& schedule) {
       .add("catch_up_limit", schedule.catch_up_limit)
       .add("is_declared", schedule.is_declared)
       .add("next_at", time_from_microseconds(schedule.next_at_us))
+      .add("overdue_ms", schedule.overdue_us ? std::optional{*schedule.overdue_us / 1000} : std::nullopt)
       .add("paused_at", time_from_microseconds(schedule.paused_at_us))
       .add("last_at", time_from_microseconds(schedule.last_at_us))
       .add("last_outcome", schedule.last_outcome)
@@ -87,6 +88,18 @@ Cell moment_cell(std::optional<std::int64_t> at_us, Time now, Zone zone) {
   return at ? time_cell(*at, now, zone) : Cell{""};
 }
 
+Cell next_cell(const Schedule& schedule, Time now, Zone zone) {
+  if (schedule.overdue_us) return {"overdue " + short_duration(microseconds{*schedule.overdue_us}), Color::yellow};
+  return schedule.paused_at_us ? Cell{""} : moment_cell(schedule.next_at_us, now, zone);
+}
+
+std::string overdue_text(const Schedule& schedule) {
+  if (!schedule.overdue_us) return "";
+  return "by " + readable(std::chrono::round<std::chrono::seconds>(microseconds{*schedule.overdue_us})) +
+         (schedule.has_live_worker ? ": workers are alive, and none has fired it; dogged doctor"
+                                   : ": no worker is alive");
+}
+
 std::string outcome_text(const std::optional<std::string>& outcome, const std::optional<std::string>& reason) {
   return outcome.value_or("") + (reason ? ": " + *reason : "");
 }
@@ -98,7 +111,7 @@ Record schedule_record(const Schedule& schedule, Zone zone) {
            {schedule.spec},
            {schedule.time_zone},
            {schedule.task},
-           schedule.paused_at_us ? Cell{""} : moment_cell(schedule.next_at_us, now, zone),
+           next_cell(schedule, now, zone),
            moment_cell(schedule.last_at_us, now, zone),
            {outcome_text(schedule.last_outcome, schedule.last_reason)},
            {schedule.overlap}},
@@ -221,6 +234,7 @@ std::string show_text(const Schedule& schedule, const NextTicks& next, const std
     add("not at", *schedule.passed_over_text + ": the server's clock was ahead; dogged schedules resume " +
                       schedule.name + " --from-now");
   }
+  add("overdue", overdue_text(schedule));
   std::string title = "next";
   if (next.error) add("next", "unknown: " + *next.error);
   for (const auto& tick : next.ticks) {

@@ -3261,7 +3261,7 @@ declare
 begin
   select s.* into schedule from dogged.schedules s where s.name = next_ticks_of.name;
   if schedule.next_at is null then return; end if;
-  perform dogged.require_time_zone(name, schedule.time_zone);
+  if dogged.time_in(now_at, schedule.time_zone) is null then perform dogged.require_time_zone(name, schedule.time_zone); end if;
   schedule.next_at := case when schedule.paused_at is null then dogged.first_to_fire(schedule, now_at)
                            else dogged.next_tick(schedule.compiled, schedule.time_zone, greatest(now_at, schedule.last_tick_at)) end;
   for i in 1 .. 10000 loop
