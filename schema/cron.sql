@@ -360,8 +360,9 @@ end $$;
 comment on function dogged.next_elapsed_tick(dogged.compiled_spec, text, timestamptz) is
   'Internal: the next time of a spec whose hours are * or */n.';
 
+-- Strict: the search for a time after null would not end.
 create or replace function dogged.next_tick(compiled dogged.compiled_spec, time_zone text, after timestamptz) returns timestamptz
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable strict set search_path = pg_catalog, pg_temp as $$
 declare
   anchor bigint;
 begin

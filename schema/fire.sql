@@ -281,6 +281,7 @@ declare
   listed integer := 0;
 begin
   select s.* into schedule from dogged.schedules s where s.name = next_ticks_of.name;
+  perform dogged.require_number_of_ticks(most);
   if schedule.next_at is null then return; end if;
   if dogged.time_in(now_at, schedule.time_zone) is null then perform dogged.require_time_zone(name, schedule.time_zone); end if;
   schedule.next_at := case when schedule.paused_at is null then dogged.first_to_fire(schedule, now_at)
@@ -366,8 +367,12 @@ begin
   if (backfill_schedule.overlap in ('buffer_all', 'allow_all')) is not true then
     perform dogged.refuse_schedule(name, format('the overlap of its backfill is %s', coalesce('"' || left(backfill_schedule.overlap, 60) || '"', 'null')),
                                    'Give buffer_all (one task after the other) or allow_all (all at once): with the others most ticks would do nothing.');
-  elsif (isfinite(from_time) and isfinite(until_time) and from_time < until_time) is not true then
-    perform dogged.refuse_schedule(name, format('its backfill is from %s to %s', coalesce(from_time::text, 'null'), coalesce(until_time::text, 'null')),
+  elsif isfinite(from_time) is not true then
+    perform dogged.refuse_schedule(name, format('the from_time of its backfill is %s', coalesce(from_time::text, 'null')), 'Give a time.');
+  elsif isfinite(until_time) is not true then
+    perform dogged.refuse_schedule(name, format('the until_time of its backfill is %s', coalesce(until_time::text, 'null')), 'Give a time.');
+  elsif from_time >= until_time then
+    perform dogged.refuse_schedule(name, format('its backfill is from %s to %s', from_time, until_time),
                                    'Give a range that begins before it ends.');
   elsif until_time > clock_timestamp() then
     perform dogged.refuse_schedule(name, format('its backfill ends at %s, which is to come (it is %s)', until_time, clock_timestamp()),

@@ -186,6 +186,7 @@ select r.object, r.privileges, r.roles, r.except_columns
     ('end_enqueue_of_old_snapshot', 'execute', '{}', '{}'),
     ('insert_many', 'execute', '{}', '{}'),
     ('require_unique_times', 'execute', '{}', '{}'),
+    ('require_number_of_ticks', 'execute', '{}', '{}'),
     ('value_at', 'execute', '{}', '{}'),
     ('value_at_each', 'execute', '{}', '{}'),
     ('hashed_key', 'execute', '{}', '{}'),

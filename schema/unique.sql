@@ -8,6 +8,7 @@ create or replace function dogged.require_unique_times(name text, unique_period 
                                                        on_conflict dogged.unique_conflict, number integer default null)
 returns void language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
+  longest constant interval := '10 years';
   what constant text := dogged.task_in_call(name, number);
 begin
   if latest is not null and coalesce(on_conflict, 'keep') not in ('reschedule', 'debounce', 'debounce_merge') then
@@ -19,10 +20,15 @@ begin
     raise exception '%: % is %, and must be more than 0', what, case when unique_period <= interval '0' then 'unique_period' else 'latest' end,
       case when unique_period <= interval '0' then unique_period else latest end
       using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
+  elsif unique_period > longest or latest > longest then
+    raise exception '%: % is %; the limit is %', what, case when unique_period > longest then 'unique_period' else 'latest' end,
+      case when unique_period > longest then unique_period else latest end, longest
+      using hint = 'Leave it out for no limit. Nothing was enqueued.', errcode = 'invalid_parameter_value';
   end if;
 end $$;
 comment on function dogged.require_unique_times(text, interval, interval, dogged.unique_conflict, integer) is
-  'Internal: raises an error for a unique_period or a latest that is not more than 0, and for a latest without a conflict that it bounds.';
+  'Internal: raises an error for a unique_period or a latest that is not more than 0, or more than 10 years, and for a latest without a conflict '
+  'that it bounds.';
 
 -- For what #> would read in another way: it takes -1, 01 and +1 for indices of an array.
 create or replace function dogged.value_at_each(document jsonb, tokens text[]) returns jsonb

@@ -241,6 +241,24 @@ TEST_CASE("a mistake in a spec is refused with its field, its value and its rang
   }
 }
 
+TEST_CASE("next times after a time that is infinite, null or far from any calendar are refused with that time") {
+  TestDatabase database;
+  for (const char* spec : {"0 3 * * *", "@hourly", "every 90s"}) {
+    for (const char* after : {"infinity", "-infinity", "20000-01-01", "0005-01-01 BC"}) {
+      const auto ask = [&] {
+        database.run("select * from dogged.next_ticks($1, 'UTC', $2::timestamptz)", db::Params{}.add(spec).add(after));
+      };
+      CHECK(contains(error_of<InvalidInput>(ask).message(), "\": after is " + std::string{after}.substr(0, 5)));
+    }
+    const auto null = [&] {
+      database.run("select * from dogged.next_ticks($1, after => null)", db::Params{}.add(spec));
+    };
+    CHECK(contains(error_of<InvalidInput>(null).message(), "after is null"));
+    CHECK(database.value("select dogged.next_tick(dogged.compile_spec($1), 'UTC', null) is null as value",
+                         db::Params{}.add(spec)) == "t");
+  }
+}
+
 TEST_CASE("forms of other crons that dogged lacks are refused, and the hint says how to write the spec") {
   TestDatabase database;
   const auto [spec, remedy] = GENERATE(table<std::string, std::string>({{"0 0 L-3 * *", "L is the last day"},

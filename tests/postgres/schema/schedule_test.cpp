@@ -406,6 +406,31 @@ TEST_CASE("the next ticks of a schedule that is overdue are those that workers m
                                    "from dogged.schedule_ticks where outcome = 'fired'"));
 }
 
+TEST_CASE("a number of next ticks that is none, or too many, is refused") {
+  TestDatabase database;
+  add_schedule(database);
+  for (const char* most : {"null", "0", "10001"}) {
+    for (const char* asked : {"next_ticks_of('nightly', ", "next_ticks('@daily', most => "}) {
+      CHECK(contains(refusal_of(database, "select * from dogged." + std::string{asked} + most + ")").message(),
+                     "most is " + std::string{most} + ", which is not from 1 to 10000"));
+    }
+  }
+}
+
+TEST_CASE(
+    "a change of a schedule looks for the name of its time zone only if the zone is new or unknown to the server") {
+  TestDatabase database;
+  add_schedule(database);
+  database.run(
+      "update dogged.schedules set time_zone = 'Factory'");  // a zone of the server that no schedule may be given
+  database.run("select dogged.set_schedule('nightly', '{\"priority\": 1}')");
+  CHECK(contains(refusal_of(database, "select dogged.schedule('other', 'report', '@daily', 'Factory')").message(),
+                 "its time zone \"Factory\" is not known"));
+  database.run("update dogged.schedules set time_zone = 'Mars/Olympus'");
+  CHECK(contains(refusal_of(database, "select dogged.set_schedule('nightly', '{\"priority\": 2}')").message(),
+                 "its time zone \"Mars/Olympus\" is not known"));
+}
+
 TEST_CASE("a tick that has fired, or waits, is none of the next ticks of its schedule") {
   TestDatabase database;
   add_schedule(database, ", overlap => 'buffer_all', catch_up_limit => null");
@@ -845,6 +870,7 @@ TEST_CASE("settings that a schedule cannot have are refused, with the value and 
       {R"({"catch_up_ms": "1h"})", "its catch_up_ms is \"1h\", not a number"},
       {R"({"overlap": "queue"})", "its overlap is \"queue\""},
       {R"({"spec": null})", "its spec is null, not a string"},
+      {R"({"allow_frequent": true})", "allow_frequent is given without a spec, and has no effect"},
       {R"({"cron": "* * * * *"})", "\"cron\" is not a setting"},
       {R"({"queue": "nowhere"})", "the queue \"nowhere\" does not exist"},
       {R"({"task": "a b"})", "the task name \"a b\" is not made of"},
@@ -878,7 +904,9 @@ TEST_CASE("a backfill that would do nothing, is to come, ends before it begins o
   };
   CHECK(contains(refused("'2026-01-01', '2026-01-02', 'skip'"), "the overlap of its backfill is \"skip\""));
   CHECK(contains(refused("'2026-01-02', '2026-01-01'"), "its backfill is from"));
-  CHECK(contains(refused("null, '2026-01-01'"), "its backfill is from null"));
+  CHECK(contains(refused("null, '2026-01-01'"), "the from_time of its backfill is null"));
+  CHECK(contains(refused("'-infinity', '2026-01-01'"), "the from_time of its backfill is -infinity"));
+  CHECK(contains(refused("'2026-01-01', 'infinity'"), "the until_time of its backfill is infinity"));
   CHECK(contains(refused("now(), now() + interval '1 day'"), "which is to come"));
   CHECK(contains(refused("now() - interval '2 days', now()"), "it has more than 1000 times"));
   CHECK(contains(refused("'2026-01-01', '2026-01-02'"), "are not on record any more"));

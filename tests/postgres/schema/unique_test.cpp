@@ -786,6 +786,10 @@ TEST_CASE("a bad unique key gets an error that names the mistake") {
   CHECK(
       contains(mistake_in_sql("unique_by => array_fill('/a'::text, array[17])"), "17 JSON pointers; the limit is 16"));
   CHECK(contains(mistake_in_sql("unique_period => '-1 s'"), "unique_period is -00:00:01, and must be more than 0"));
+  CHECK(contains(mistake_in_sql("unique_period => '100000000 years'"),
+                 "unique_period is 100000000 years; the limit is 10 years"));
+  CHECK(contains(mistake_in_sql("on_conflict => 'debounce', latest => '11 years'"),
+                 "task \"plain\": latest is 11 years; the limit is 10 years"));
   CHECK(
       contains(mistake_in_sql("latest => '1 min'"), "latest is 00:01:00, and on_conflict is keep, which moves no run"));
   CHECK(contains(mistake_of(plain, 1, {.unique = Unique{.on_conflict = OnConflict::replace_args, .latest = 1min}}),
