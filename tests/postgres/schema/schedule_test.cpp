@@ -516,6 +516,16 @@ TEST_CASE("a schedule with an unknown time zone can be paused") {
   CHECK(fire(database) == 0);
 }
 
+TEST_CASE("a pause and its end compute the next time anew, as is needed after an update of time zone data") {
+  TestDatabase database;
+  add_schedule(database);
+  const std::string computed = database.value("select next_at::text as value from dogged.schedules");
+  database.run(
+      "update dogged.schedules set next_at = next_at + interval '1 hour', fires_at = fires_at + interval '1 hour'");
+  database.run("select dogged.pause_schedule('nightly'), dogged.resume_schedule('nightly')");
+  CHECK(database.value("select next_at::text as value from dogged.schedules") == computed);
+}
+
 TEST_CASE("a pause in which no tick falls leaves no row") {
   TestDatabase database;
   add_schedule(database);
