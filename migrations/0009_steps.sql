@@ -12,7 +12,8 @@ create table dogged.task_steps (
   worker_id   bigint,
   started_at  timestamptz not null,
   finished_at timestamptz not null,
-  result      jsonb
+  result      jsonb,
+  waits_for   text
 ) partition by range (finished_at);
 create index task_steps_task on dogged.task_steps (task_id, name);
 create table dogged.task_steps_default partition of dogged.task_steps default;
@@ -33,6 +34,8 @@ comment on column dogged.task_steps.finished_at is 'When the step ended; of a re
   'a clock that was set back must not make them miss a step.';
 comment on column dogged.task_steps.result is
   'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+comment on column dogged.task_steps.waits_for is
+  'Of a wait that is over: sleep (Context::sleep) or event (Context::wait_event). Null: a step, or a replay.';
 comment on table dogged.task_steps_default is
   'For days that have no partition yet; dogged.make_partitions moves its rows.';
 

@@ -68,14 +68,15 @@ comment on function dogged.emit(text, jsonb) is
   'resumes. A task that waits later finds the event too, for settings.keep_events_days; of several of a name the latest. Waits '
   'for the name begin once the transaction has ended, so emit at its end. Needs READ COMMITTED.';
 
-create or replace function dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamptz, result jsonb) returns void
+create or replace function dogged.record_wait(task dogged.tasks_live, wait_name text, waits_for text, began timestamptz, result jsonb)
+returns void
 language sql volatile begin atomic
-  insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
+  insert into dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result, waits_for)
   values (task.id, wait_name, task.attempt, task.name, task.worker_id, began,
-          greatest(task.enqueued_at, began, clock_timestamp()), result);
+          greatest(task.enqueued_at, began, clock_timestamp()), result, waits_for);
   delete from dogged.task_waits w where w.task_id = task.id and w.name = wait_name;
 end;
-comment on function dogged.record_wait(dogged.tasks_live, text, timestamptz, jsonb) is
+comment on function dogged.record_wait(dogged.tasks_live, text, text, timestamptz, jsonb) is
   'Internal: records a wait that is over as a step.';
 
 create or replace function dogged.suspend(task dogged.tasks_live, wait dogged.task_waits, ran_us bigint,
@@ -110,7 +111,8 @@ declare
   moment constant timestamptz := clock_timestamp();
   task dogged.tasks_live;
   wait dogged.task_waits;
-  recorded jsonb;
+  waits_for constant text := case when for_event then 'event' else 'sleep' end;
+  recorded record;
   replayed integer;
 begin
   if for_event and not pg_try_advisory_xact_lock_shared(dogged.event_lock(name)) then
@@ -133,13 +135,17 @@ begin
   end if;
 
   replayed := dogged.steps_since(task.id, task.enqueued_at);
-  select s.result into recorded from dogged.task_steps s
+  select s.result, coalesce(s.waits_for, 'step') as kind into recorded from dogged.task_steps s
    where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at
      and s.attempt > replayed
    order by s.attempt desc limit 1;
-  if found then
+  if found and recorded.kind <> waits_for then
+    state := 'other_kind';
+    payload := to_jsonb(recorded.kind);
+    return;
+  elsif found then
     state := 'over';
-    payload := recorded -> 'payload';
+    payload := recorded.result -> 'payload';
     return;
   end if;
 
@@ -154,7 +160,7 @@ begin
   end if;
   if payload is not null or wait.until <= moment then
     state := 'over';
-    perform dogged.record_wait(task, name, wait.began_at,
+    perform dogged.record_wait(task, name, waits_for, wait.began_at,
                                case when payload is null then '{}' else jsonb_build_object('payload', payload) end);
     return;
   end if;
@@ -179,7 +185,8 @@ begin
 end $$;
 comment on function dogged.wait_durably(bigint, integer, bigint, text, boolean, bigint, bigint, text) is
   'Internal: begins or continues a wait of a running attempt. ran_us and own_trace: as of complete_in. state: over, with the payload if an event came; suspended: the '
-  'attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this '
+  'attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; other_kind: the name is on record for a '
+  'step or the other kind of wait, and payload is that kind; busy: an emit of this '
   'event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; '
   'lost: the worker does not hold the attempt any more.';
 

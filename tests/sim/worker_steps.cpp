@@ -241,6 +241,7 @@ void Worker::wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
     }
     case WaitPlan::Step::cancelled:
     case WaitPlan::Step::at_limit:
+    case WaitPlan::Step::other_kind:
     case WaitPlan::Step::stopped:
       return fail(executor, *runner, "STOPPED");
     case WaitPlan::Step::lost:

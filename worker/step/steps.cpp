@@ -21,6 +21,16 @@ sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name,
   return {.name = name, .task_id = attempt.id, .attempt = attempt.number, .worker_id = worker_id};
 }
 
+/// A newer version of a program may have given the name to something else.
+[[noreturn]] void throw_other_kind(const Attempt& attempt, const std::string& name, const std::string& on_record,
+                                   std::string_view wanted) {
+  const auto with_article = [](std::string_view kind) { return (kind == "event" ? "an " : "a ") + std::string{kind}; };
+  throw TaskError{codes::invalid_step, "\"" + name + "\" of task " + std::to_string(attempt.id) + " is on record as " +
+                                           with_article(on_record) + ", and this program uses the name for " +
+                                           with_article(wanted) +
+                                           ": give it another name, or replay the task with its steps run again"};
+}
+
 /// A record of another attempt may arrive late. Its value differs from the value with which this attempt goes on.
 bool is_own_record(const std::vector<sql::RecordedStep::Row>& rows, const Attempt& attempt) {
   return !rows.empty() && rows.front().attempt == attempt.number;
@@ -71,6 +81,7 @@ std::optional<std::string> Steps::result_on_record(const Attempt& attempt, const
                                                    const std::stop_token& stop) {
   auto rows = session_->ask([&] { return recorded_step(attempt, name, worker_id_); }, stop);
   if (rows.empty()) throw_lost(attempt, name);
+  if (rows.front().waits_for) throw_other_kind(attempt, name, *rows.front().waits_for, "step");
   return std::move(rows.front().result);
 }
 
@@ -131,6 +142,9 @@ Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFo
         throw TaskError{codes::invalid_step, "the task has begun " + std::to_string(attempt.number) +
                                                  " attempts, and must not wait for \"" + name +
                                                  "\": a task waits no more after 10000"};
+      case WaitPlan::Step::other_kind:
+        throw_other_kind(attempt, name, answer.on_record.value_or("step"),
+                         what == detail::WaitFor::event ? "event" : "sleep");
       case WaitPlan::Step::stopped:
         throw Stopped("the handler was asked to stop, and does not wait for \"" + name + "\"");
       case WaitPlan::Step::lost:

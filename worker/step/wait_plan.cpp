@@ -12,7 +12,8 @@ namespace dogged::runtime {
 namespace {
 
 /// In the order of the enum.
-constexpr std::array<std::string_view, 6> answer_texts{"over", "suspended", "cancelled", "at_limit", "busy", "lost"};
+constexpr std::array<std::string_view, 7> answer_texts{"over", "suspended", "cancelled", "at_limit",
+                                                       "busy", "lost",      "other_kind"};
 
 }  // namespace
 
@@ -39,6 +40,9 @@ void WaitPlan::on_answer(Answer answer, TimePoint now) noexcept {
       return;
     case Answer::lost:
       step_ = Step::lost;
+      return;
+    case Answer::other_kind:
+      step_ = Step::other_kind;
       return;
     case Answer::busy:
       step_ = Step::pause;
@@ -71,6 +75,8 @@ std::string_view to_text(WaitPlan::Step step) noexcept {
       return "at_limit";
     case WaitPlan::Step::stopped:
       return "stopped";
+    case WaitPlan::Step::other_kind:
+      return "other_kind";
     case WaitPlan::Step::lost:
       break;
   }

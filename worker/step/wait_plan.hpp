@@ -3,7 +3,7 @@
 //
 //   asking --the database is busy--> pausing --the pause is over--> asking
 //   pausing --the handler is asked to stop--> stopped
-//   asking --any other answer--> over, suspended, cancelled, at_limit or lost, for good
+//   asking --any other answer--> over, suspended, cancelled, at_limit, lost or other_kind, for good
 #pragma once
 
 #include <iosfwd>
@@ -23,6 +23,7 @@ class WaitPlan {
     at_limit,   ///< the task has begun too many attempts to wait again
     busy,       ///< an emit of the event, or a change of the task, is not committed yet
     lost,       ///< the worker does not hold the attempt any more
+    other_kind  ///< the name is on record for a step, or for the other kind of wait
   };
   enum class Step {
     ask,        ///< wait_durably.sql
@@ -33,6 +34,7 @@ class WaitPlan {
     at_limit,   ///< the handler fails for good
     stopped,    ///< the handler ends, as it was asked to
     lost,       ///< the handler ends, and nothing of it counts
+    other_kind  ///< the handler fails for good
   };
   struct Action {
     Step step = Step::ask;

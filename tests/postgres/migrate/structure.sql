@@ -3765,7 +3765,8 @@ CREATE TABLE dogged.task_steps (
     worker_id bigint,
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
-    result jsonb
+    result jsonb,
+    waits_for text
 )
 PARTITION BY RANGE (finished_at);
 
@@ -3786,6 +3787,8 @@ COMMENT ON COLUMN dogged.task_steps.started_at IS 'When the step began; of a rep
 COMMENT ON COLUMN dogged.task_steps.finished_at IS 'When the step ended; of a replay, when it was. Never before the task was enqueued: statements read the days since then alone, and a clock that was set back must not make them miss a step.';
 
 COMMENT ON COLUMN dogged.task_steps.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+
+COMMENT ON COLUMN dogged.task_steps.waits_for IS 'Of a wait that is over: sleep (Context::sleep) or event (Context::wait_event). Null: a step, or a replay.';
 
 CREATE TABLE dogged.task_waits (
     task_id bigint NOT NULL,
@@ -3818,16 +3821,16 @@ COMMENT ON COLUMN dogged.task_waits.arrived_at IS 'When the event came; null: it
 
 COMMENT ON COLUMN dogged.task_waits.payload IS 'What the event carries, as JSON.';
 
-CREATE FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamp with time zone, result jsonb) RETURNS void
+CREATE FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, waits_for text, began timestamp with time zone, result jsonb) RETURNS void
     LANGUAGE sql
     BEGIN ATOMIC
- INSERT INTO dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result)
-   VALUES ((record_wait.task).id, record_wait.wait_name, (record_wait.task).attempt, (record_wait.task).name, (record_wait.task).worker_id, record_wait.began, GREATEST((record_wait.task).enqueued_at, record_wait.began, clock_timestamp()), record_wait.result);
+ INSERT INTO dogged.task_steps (task_id, name, attempt, task_name, worker_id, started_at, finished_at, result, waits_for)
+   VALUES ((record_wait.task).id, record_wait.wait_name, (record_wait.task).attempt, (record_wait.task).name, (record_wait.task).worker_id, record_wait.began, GREATEST((record_wait.task).enqueued_at, record_wait.began, clock_timestamp()), record_wait.result, record_wait.waits_for);
  DELETE FROM dogged.task_waits w
    WHERE ((w.task_id = (record_wait.task).id) AND (w.name = record_wait.wait_name));
 END;
 
-COMMENT ON FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, began timestamp with time zone, result jsonb) IS 'Internal: records a wait that is over as a step.';
+COMMENT ON FUNCTION dogged.record_wait(task dogged.tasks_live, wait_name text, waits_for text, began timestamp with time zone, result jsonb) IS 'Internal: records a wait that is over as a step.';
 
 CREATE FUNCTION dogged.redacted(task_name text, document jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE
@@ -5504,7 +5507,8 @@ declare
   moment constant timestamptz := clock_timestamp();
   task dogged.tasks_live;
   wait dogged.task_waits;
-  recorded jsonb;
+  waits_for constant text := case when for_event then 'event' else 'sleep' end;
+  recorded record;
   replayed integer;
 begin
   if for_event and not pg_try_advisory_xact_lock_shared(dogged.event_lock(name)) then
@@ -5527,13 +5531,17 @@ begin
   end if;
 
   replayed := dogged.steps_since(task.id, task.enqueued_at);
-  select s.result into recorded from dogged.task_steps s
+  select s.result, coalesce(s.waits_for, 'step') as kind into recorded from dogged.task_steps s
    where s.task_id = task.id and s.name = wait_durably.name and s.finished_at >= task.enqueued_at
      and s.attempt > replayed
    order by s.attempt desc limit 1;
-  if found then
+  if found and recorded.kind <> waits_for then
+    state := 'other_kind';
+    payload := to_jsonb(recorded.kind);
+    return;
+  elsif found then
     state := 'over';
-    payload := recorded -> 'payload';
+    payload := recorded.result -> 'payload';
     return;
   end if;
 
@@ -5548,7 +5556,7 @@ begin
   end if;
   if payload is not null or wait.until <= moment then
     state := 'over';
-    perform dogged.record_wait(task, name, wait.began_at,
+    perform dogged.record_wait(task, name, waits_for, wait.began_at,
                                case when payload is null then '{}' else jsonb_build_object('payload', payload) end);
     return;
   end if;
@@ -5572,7 +5580,7 @@ begin
   perform dogged.suspend(task, wait, ran_us, own_trace);
 end $$;
 
-COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, own_trace text, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. ran_us and own_trace: as of complete_in. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; busy: an emit of this event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
+COMMENT ON FUNCTION dogged.wait_durably(task_id bigint, attempt integer, worker_id bigint, name text, for_event boolean, wait_ms bigint, ran_us bigint, own_trace text, OUT state text, OUT payload jsonb, OUT left_ms bigint) IS 'Internal: begins or continues a wait of a running attempt. ran_us and own_trace: as of complete_in. state: over, with the payload if an event came; suspended: the attempt has ended as snoozed, left_ms before the time is over; cancelled: the task is to be cancelled; other_kind: the name is on record for a step or the other kind of wait, and payload is that kind; busy: an emit of this event or a change of the task is under way, ask again; at_limit: the task has begun 10,000 attempts, and waits no more; lost: the worker does not hold the attempt any more.';
 
 CREATE FUNCTION dogged.worker_state(lease_until timestamp with time zone, stop_began_at timestamp with time zone, lease_ended_at timestamp with time zone, stopped_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -7003,7 +7011,8 @@ CREATE TABLE dogged.task_steps_default (
     worker_id bigint,
     started_at timestamp with time zone NOT NULL,
     finished_at timestamp with time zone NOT NULL,
-    result jsonb
+    result jsonb,
+    waits_for text
 );
 
 COMMENT ON TABLE dogged.task_steps_default IS 'For days that have no partition yet; dogged.make_partitions moves its rows.';
@@ -7023,6 +7032,8 @@ COMMENT ON COLUMN dogged.task_steps_default.started_at IS 'When the step began; 
 COMMENT ON COLUMN dogged.task_steps_default.finished_at IS 'When the step ended; of a replay, when it was. Never before the task was enqueued: statements read the days since then alone, and a clock that was set back must not make them miss a step.';
 
 COMMENT ON COLUMN dogged.task_steps_default.result IS 'What the step gave, as JSON. Show results to people only through task_steps_overview.';
+
+COMMENT ON COLUMN dogged.task_steps_default.waits_for IS 'Of a wait that is over: sleep (Context::sleep) or event (Context::wait_event). Null: a step, or a replay.';
 
 CREATE VIEW dogged.task_steps_overview AS
  SELECT s.task_id,

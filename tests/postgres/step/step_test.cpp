@@ -254,6 +254,35 @@ TEST_CASE("a recorded result of another type fails the attempt, and says which s
   CHECK(contains(message_of(database), "INVALID_STEP: the recorded result of the step \"sum\" is of another type"));
 }
 
+TEST_CASE("a name that is on record for another kind of step fails the attempt for good, and says for which") {
+  using Use = std::function<void(Context&)>;
+  const Use step = [](Context& context) { context.step("x", [] {}); };
+  const Use sleep = [](Context& context) { context.sleep(1ms, "x"); };
+  const Use event = [](Context& context) { (void)context.wait_event<nlohmann::json>("x", 1ms); };
+  const auto [first, later, mistake] = GENERATE_COPY(table<Use, Use, std::string>(
+      {{step, sleep, "is on record as a step, and this program uses the name for a sleep"},
+       {step, event, "is on record as a step, and this program uses the name for an event"},
+       {sleep, step, "is on record as a sleep, and this program uses the name for a step"},
+       {event, step, "is on record as an event, and this program uses the name for a step"},
+       {sleep, event, "is on record as a sleep, and this program uses the name for an event"}}));
+  TestDatabase database;
+  std::atomic<bool> is_newer{false};
+  const auto handler = registered(
+      work,
+      [&, first = first, later = later](Context& context, const nlohmann::json&) {
+        if (is_newer) return later(context);
+        first(context);
+        is_newer = true;
+        throw TaskError{"AGAIN", "and now another version of the program"};
+      },
+      retried);
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "failed"; }));
+  CHECK(contains(message_of(database), "INVALID_STEP: \"x\" of task 1 " + mistake));
+  CHECK(database.value("select count(*) as value from dogged.task_steps") == "1");
+}
+
 TEST_CASE("a step of a worker that has lost its task is not recorded, and throws LeaseLost") {
   TestDatabase database;
   Gate begun, lost;

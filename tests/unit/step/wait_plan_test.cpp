@@ -30,8 +30,8 @@ void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace)
   switch (step) {
     case Step::ask:
       if (questions == 0) return;
-      for (const Answer answer :
-           {Answer::over, Answer::suspended, Answer::cancelled, Answer::at_limit, Answer::busy, Answer::lost}) {
+      for (const Answer answer : {Answer::over, Answer::suspended, Answer::cancelled, Answer::at_limit, Answer::busy,
+                                  Answer::lost, Answer::other_kind}) {
         WaitPlan next = plan;
         next.on_answer(answer, now);
         walk(next, now, questions - 1, trace + " ask");
@@ -49,6 +49,7 @@ void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace)
     case Step::cancelled:
     case Step::at_limit:
     case Step::lost:
+    case Step::other_kind:
       for (const TimePoint later : {now, now + 1h}) {
         REQUIRE(plan.next(later, false).step == step);
         REQUIRE(plan.next(later, true).step == step);
@@ -70,6 +71,7 @@ TEST_CASE("the answer to a wait decides how its handler goes on") {
   REQUIRE(step_after(Answer::suspended) == Step::suspended);
   REQUIRE(step_after(Answer::cancelled) == Step::cancelled);
   REQUIRE(step_after(Answer::lost) == Step::lost);
+  REQUIRE(step_after(Answer::other_kind) == Step::other_kind);
   REQUIRE(step_after(Answer::busy) == Step::pause);
 }
 
@@ -83,5 +85,6 @@ TEST_CASE("each answer to a wait has one text, and no other text is an answer") 
   REQUIRE(wait_answer_from_text("cancelled") == Answer::cancelled);
   REQUIRE(wait_answer_from_text("busy") == Answer::busy);
   REQUIRE(wait_answer_from_text("lost") == Answer::lost);
+  REQUIRE(wait_answer_from_text("other_kind") == Answer::other_kind);
   REQUIRE_THROWS_AS(wait_answer_from_text("waiting"), std::logic_error);
 }
