@@ -57,8 +57,8 @@ std::map<std::string, Row> by_name(const std::vector<Row>& rows) {
   return sorted;
 }
 
-template <std::size_t LabelCount, class Cell>
-std::map<std::array<std::string, LabelCount>, Cell> sorted(const MetricSeries<LabelCount, Cell>& series) {
+template <std::size_t LabelCount, class Cell, std::size_t MostOfLast>
+std::map<std::array<std::string, LabelCount>, Cell> sorted(const MetricSeries<LabelCount, Cell, MostOfLast>& series) {
   std::map<std::array<std::string, LabelCount>, Cell> cells;
   series.for_each([&](const auto& key, const Cell& cell) { cells[key] = cell; });
   return cells;
@@ -122,7 +122,7 @@ void write_queues(MetricsWriter& writer, const std::map<std::string, Queue>& que
 }
 
 void write_dead_letters(MetricsWriter& writer, const std::vector<DeadLetters>& rows) {
-  MetricSeries<2, std::uint64_t> series;
+  MetricSeries<2, std::uint64_t, most_error_codes> series;
   for (const DeadLetters& row : rows) series.at({row.task, row.error_type}) += row.count;
   writer.family("dogged_dead_letters", "gauge", "Dead letters that are there, counted at most every five minutes.");
   for (const auto& [key, count] : sorted(series)) writer.sample({{"task", key[0]}, {"error_type", key[1]}}, count);

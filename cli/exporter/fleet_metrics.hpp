@@ -1,8 +1,7 @@
 // The metrics of `dogged exporter`. Pure.
 //
 // Gauges are those of the last reading. Counters and histograms add up what each reading found new, from 0 at the start
-// of the exporter. Each family has at most 1,000 series (limits::metric_series). Further series are summed under the
-// label `other`.
+// of the exporter. Each family is as bounded as a MetricSeries. Further series are summed under the label `other`.
 #pragma once
 
 #include <array>
@@ -44,7 +43,7 @@ class FleetMetrics {
   MetricSeries<4, std::uint64_t> attempts_;                        // queue, task, outcome, will_retry
   MetricSeries<2, Durations<retry_duration_buckets.size()>> ran_;  // queue, task
   MetricSeries<1, Durations<retry_delay_buckets.size()>> waited_;  // queue
-  MetricSeries<2, std::uint64_t> dead_letters_;                    // task, error code
+  MetricSeries<2, std::uint64_t, most_error_codes> dead_letters_;  // task, error code
   MetricSeries<2, std::uint64_t> ticks_;                           // schedule, outcome
   Durations<retry_delay_buckets.size()> late_;                     // of ticks that fired
 };

@@ -12,6 +12,7 @@
 
 #include "circuit/shared_circuit.hpp"
 #include "db/errors.hpp"
+#include "retry/metric_series.hpp"
 #include "sql/circuit.hpp"
 #include "sql/client.hpp"
 #include "sql/commands.hpp"
@@ -143,7 +144,8 @@ std::vector<Schedule> read_schedules(const Asking& asking) {
 
 std::vector<DeadLetters> read_dead_letters(const Asking& asking) {
   std::vector<DeadLetters> letters;
-  const sql::ExporterDeadLetters all{.most = static_cast<std::int64_t>(limits::metric_series)};
+  const sql::ExporterDeadLetters all{.most_codes = static_cast<std::int64_t>(most_error_codes),
+                                     .most = static_cast<std::int64_t>(limits::metric_series)};
   for (const auto& row : rows_of(asking, all)) {
     letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
   }

@@ -34,14 +34,22 @@ inline constexpr std::string_view no_label{"\0none", 5};
   return true;
 }
 
+/// For MetricSeries::MostOfLast: so many error codes of a task are told apart.
+inline constexpr std::size_t most_error_codes = 100;
+
 /// Cells are atomics: they are found under a shared lock, stay where they are and are changed without one.
-template <std::size_t LabelCount, class Cell>
+///
+/// Of labels without room for a series of their own, the last one becomes `other` first. An error code is the last
+/// label, so that codes made of ids do not hide the names of tasks. There is room for limits::metric_series series, of
+/// which at most MostOfLast differ in the last label alone, and for as many whose last label is `other` or none.
+template <std::size_t LabelCount, class Cell, std::size_t MostOfLast = limits::metric_series>
 class MetricSeries {
  public:
   using Labels = std::array<std::string_view, LabelCount>;
   using Key = std::array<std::string, LabelCount>;
 
-  /// The cell of these labels, made if there is room, else the cell of `other`.
+  /// The cell of these labels, made if there is room; else that of the same labels with `other` as the last one; else
+  /// the cell whose labels are all `other`.
   [[nodiscard]] Cell& at(const Labels& labels) noexcept {
     if (Cell* cell = find(labels)) return *cell;
     try {
@@ -79,6 +87,10 @@ class MetricSeries {
     labels.fill(other_label);
     return labels;
   }
+  static Labels without_last(Labels labels) noexcept {
+    labels.back() = other_label;
+    return labels;
+  }
   static Labels valid(Labels labels) noexcept {
     for (std::string_view& label : labels) label = label == no_label || is_valid_label(label) ? label : other_label;
     return labels;
@@ -96,12 +108,28 @@ class MetricSeries {
   }
 
   Cell& add(const Labels& labels) {
-    if (labels == all_other()) return other();
     const detail::WriteLock lock{mutex_};
-    const auto found = series_.find(labels);
-    if (found != series_.end()) return found->second;
-    if (series_.size() == limits::metric_series) return other();
-    return series_.try_emplace(key_of(labels)).first->second;
+    for (const Labels& wanted : {labels, without_last(labels)}) {
+      if (wanted == all_other()) break;
+      const auto found = series_.find(wanted);
+      if (found != series_.end()) return found->second;
+      std::size_t* const count = room_for(wanted);
+      if (count == nullptr) continue;
+      Cell& cell = series_.try_emplace(key_of(wanted)).first->second;
+      ++*count;
+      return cell;
+    }
+    return other();
+  }
+
+  /// How many series already share the room of these labels; null: it is full.
+  std::size_t* room_for(const Labels& labels) DOGGED_REQUIRES(mutex_) {
+    if (labels.back() == other_label || labels.back() == no_label) {
+      return without_last_ < limits::metric_series ? &without_last_ : nullptr;
+    }
+    if (series_.size() - without_last_ >= limits::metric_series) return nullptr;
+    std::size_t& count = with_last_.try_emplace(key_of(without_last(labels))).first->second;
+    return count < MostOfLast ? &count : nullptr;
   }
 
   Cell& other() noexcept {
@@ -111,6 +139,9 @@ class MetricSeries {
 
   mutable detail::SharedMutex mutex_;
   std::unordered_map<Key, Cell, Hash, Equal> series_ DOGGED_GUARDED_BY(mutex_);  // its cells are not
+  std::size_t without_last_ DOGGED_GUARDED_BY(mutex_) = 0;  // series whose last label is `other` or none
+  std::unordered_map<Key, std::size_t, Hash, Equal> with_last_
+      DOGGED_GUARDED_BY(mutex_);  // the other series, by the rest
   // Not in the map, so that it takes no memory when there is none.
   Cell other_{};
   std::atomic<bool> is_other_used_{false};

@@ -36,7 +36,7 @@ enum class QueueOperation {
   return "unknown";
 }
 
-/// Thread-safe. In each family at most limits::metric_series series; further ones are counted as `other`. `queue` is
+/// Thread-safe. Each family is as bounded as a MetricSeries; further error codes and names are `other`. `queue` is
 /// no_label if the process does not know it, or the operation is on several queues; `error_code` if it succeeded.
 class OperationCounts {
  public:
@@ -47,8 +47,8 @@ class OperationCounts {
   void write_to(MetricsWriter& writer, MetricNames names) const;
 
  private:
-  MetricSeries<3, std::atomic<std::uint64_t>> sent_;                   // queue, task, error code
-  MetricSeries<3, DurationCounts<retry_duration_buckets>> durations_;  // operation, queue, error code
+  MetricSeries<3, std::atomic<std::uint64_t>, most_error_codes> sent_;                   // queue, task, error code
+  MetricSeries<3, DurationCounts<retry_duration_buckets>, most_error_codes> durations_;  // operation, queue, error code
 };
 
 /// Of this process; never destroyed, so that code that runs at the program's end may count.

@@ -43,8 +43,8 @@ using ByPolicy = std::array<PolicyCounters, std::variant_size_v<RetryPolicy>>;  
 /// The series of all sources of one kind, tasks or operations.
 struct OfSources {
   MetricSeries<1, ByPolicy> by_policy;
-  MetricSeries<3, Counter> failures;  ///< policy, error, source
-  MetricSeries<3, Counter> errors;    ///< kind, error, source
+  MetricSeries<3, Counter, most_error_codes> failures;  ///< policy, source, error
+  MetricSeries<3, Counter, most_error_codes> errors;    ///< kind, source, error
 };
 
 using Snapshot = RetryMetricsSnapshot;
@@ -85,10 +85,10 @@ void add_sources(Snapshot& snapshot, RetrySource::Kind kind, const OfSources& so
     add_source(snapshot, {kind, key[0]}, by_policy);
   });
   sources.failures.for_each([&](const auto& key, const Counter& count) {
-    snapshot.failures.push_back({{kind, key[2]}, key[0], key[1], value_of(count)});
+    snapshot.failures.push_back({{kind, key[1]}, key[0], key[2], value_of(count)});
   });
   sources.errors.for_each([&](const auto& key, const Counter& count) {
-    snapshot.errors.push_back({{kind, key[2]}, key[0], key[1], value_of(count)});
+    snapshot.errors.push_back({{kind, key[1]}, key[0], key[2], value_of(count)});
   });
 }
 
@@ -121,7 +121,7 @@ struct RetryMetrics::Families {
   OfSources tasks;
   OfSources operations;
   MetricSeries<1, std::atomic<CircuitState>> circuits;
-  MetricSeries<3, Counter> dead_letters;  ///< queue, error, task
+  MetricSeries<3, Counter, most_error_codes> dead_letters;  ///< queue, task, error
   MetricSeries<1, Counter> throttled;
 
   OfSources& of(const RetrySource& source) noexcept {
@@ -152,14 +152,14 @@ void RetryMetrics::succeeded(const EndedAttempt& attempt) noexcept {
 
 void RetryMetrics::failed(const EndedAttempt& attempt, std::string_view error_code, bool is_transient) noexcept {
   OfSources& sources = families_->of(attempt.source);
-  add_one(sources.errors.at({is_transient ? "transient" : "permanent", error_code, attempt.source.name}));
+  add_one(sources.errors.at({is_transient ? "transient" : "permanent", attempt.source.name, error_code}));
   if (attempt.retry == 0) return;
-  add_one(sources.failures.at({name_of(attempt.policy), error_code, attempt.source.name}));
+  add_one(sources.failures.at({name_of(attempt.policy), attempt.source.name, error_code}));
   if (attempt.ran) families_->of(attempt.source, attempt.policy).durations.add(*attempt.ran, attempt.trace);
 }
 
 void RetryMetrics::dead_lettered(std::string_view queue, std::string_view task, std::string_view error_code) noexcept {
-  add_one(families_->dead_letters.at({queue, error_code, task}));
+  add_one(families_->dead_letters.at({queue, task, error_code}));
 }
 
 void RetryMetrics::retry_throttled(std::string_view queue) noexcept { add_one(families_->throttled.at({queue})); }
@@ -194,7 +194,7 @@ RetryMetricsSnapshot RetryMetrics::snapshot() const {
     snapshot.circuits.push_back({key[0], state.load(std::memory_order_relaxed)});
   });
   families_->dead_letters.for_each([&](const auto& key, const Counter& count) {
-    snapshot.dead_letters.push_back({key[0], key[1], key[2], value_of(count)});
+    snapshot.dead_letters.push_back({key[0], key[2], key[1], value_of(count)});
   });
   families_->throttled.for_each([&](const auto& key, const Counter& count) {
     snapshot.throttled.push_back({key[0], value_of(count)});

@@ -14,8 +14,8 @@ namespace dogged::runtime {
 namespace {
 
 /// The cells of a family, read and sorted by their labels.
-template <std::size_t LabelCount, class Cell, class Read>
-auto sorted(const MetricSeries<LabelCount, Cell>& series, Read read) {
+template <std::size_t LabelCount, class Cell, std::size_t MostOfLast, class Read>
+auto sorted(const MetricSeries<LabelCount, Cell, MostOfLast>& series, Read read) {
   std::map<std::array<std::string, LabelCount>, decltype(read(std::declval<const Cell&>()))> all;
   series.for_each([&](const auto& labels, const Cell& cell) { all.emplace(labels, read(cell)); });
   return all;

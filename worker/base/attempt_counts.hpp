@@ -26,8 +26,8 @@ struct CountedAttempt {
   const TraceContext* trace = nullptr;  ///< null: none
 };
 
-/// Thread-safe. At most limits::metric_series queues and tasks, and as many failures by error code; further ones are
-/// counted as `other`.
+/// Thread-safe. At most limits::metric_series tasks with their queues, and as many failures by error code. Of further
+/// failures first the code is `other`, of further tasks the name.
 class AttemptCounts {
  public:
   using Durations = DurationCounts<retry_duration_buckets>;
@@ -48,8 +48,8 @@ class AttemptCounts {
   void write_ours(MetricsWriter& writer) const;
   void write_messaging_families(MetricsWriter& writer) const;
 
-  MetricSeries<2, ByOutcome> by_task_;  // queue, task
-  MetricSeries<3, Durations> failed_;   // queue, task, error code: OpenTelemetry wants it, and may make thousands
+  MetricSeries<2, ByOutcome> by_task_;                   // queue, task
+  MetricSeries<3, Durations, most_error_codes> failed_;  // queue, task, error code: OpenTelemetry wants it
 };
 
 }  // namespace dogged::runtime

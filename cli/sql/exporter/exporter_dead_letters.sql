@@ -1,11 +1,18 @@
--- Counts all dead letters by task and error code: the @most largest counts, and the sum of the others as `other`.
+-- Counts all dead letters by task and error code. The @most largest counts have their code, at most @most_codes of a task.
+-- The other codes of a task are summed as `other`. All but the @most tasks with the most dead letters are summed as task `other`.
 -- gives: name text, error_code text?, letters bigint
 with counted as (
   select f.name, f.error_code, count(*) as letters from dogged.tasks_failed f group by 1, 2
+), of_tasks as (
+  select c.*, sum(c.letters) over (partition by c.name) as of_task,
+         row_number() over (partition by c.name order by c.letters desc, c.error_code) <= @most_codes::bigint as is_among_codes
+    from counted c
 ), placed as (
-  select c.*, row_number() over (order by c.letters desc, c.name, c.error_code) <= @most::bigint as is_named from counted c
+  select t.*, dense_rank() over (order by t.of_task desc, t.name) <= @most::bigint as is_task_named,
+         t.is_among_codes and row_number() over (order by t.is_among_codes desc, t.letters desc, t.name, t.error_code) <= @most as is_named
+    from of_tasks t
 )
-select case when p.is_named then p.name else 'other' end as name, case when p.is_named then p.error_code else 'other' end as error_code,
-       sum(p.letters)::bigint as letters
+select case when p.is_task_named then p.name else 'other' end as name,
+       case when p.is_task_named and p.is_named then p.error_code else 'other' end as error_code, sum(p.letters)::bigint as letters
   from placed p
  group by 1, 2

@@ -23,10 +23,10 @@
 // number of the retry, 1 to 20. `kind` is `transient` for an error that is retried while retries are left, else
 // `permanent`. A circuit may guard several tasks, so its gauge names none.
 //
-// A family keeps at most 1,000 series, the first ones. Further ones are counted in one more series whose labels are
-// all `other`, so that error codes made of ids cannot fill the memory. Families without `error_type` keep 1,000 tasks
-// and 1,000 operations, each with all of its series. A text that is empty, longer than 128 bytes, no UTF-8 or has a NUL
-// is replaced by `other`.
+// Memory is bounded. The first 100 error codes of a task have series, at most 1,000 in a family. Further failures have
+// the code `other` and their task, in 1,000 more series; and then `other` in all labels. Families without `error_type`
+// keep 1,000 tasks and 1,000 operations, each with all of its series. A text that is empty, longer than 128 bytes, no
+// UTF-8 or has a NUL is replaced by `other`.
 #pragma once
 
 #include <array>

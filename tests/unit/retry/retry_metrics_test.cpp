@@ -14,6 +14,7 @@
 
 #include <dogged/retry.hpp>
 
+#include "retry/metric_series.hpp"
 #include "retry_world.hpp"
 #include "support/catch.hpp"
 #include "support/exposition.hpp"
@@ -44,12 +45,12 @@ struct Expected {
 
 std::uint64_t sum_of(const auto& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
-/// The label values of the samples of a family, read back from the text, and their numbers.
+/// The values of a label in a family, read back from the text, and the sum of the samples that have each.
 std::map<std::string, double> values(const RetryMetrics& metrics, const std::string& family, const std::string& label) {
   std::map<std::string, double> result;
   const auto text = support::ExpositionReader::read(metrics.to_prometheus_text());
   for (const auto& sample : text.at(family).samples) {
-    result[sample.labels.at(label)] = sample.value;
+    result[sample.labels.at(label)] += sample.value;
   }
   return result;
 }
@@ -275,23 +276,54 @@ TEST_CASE("a text that is other by itself shares the series of what is counted a
   CHECK(metrics.snapshot().dead_letters == std::vector<Snapshot::DeadLetters>{{"other", "other", "other", 2}});
 }
 
-TEST_CASE("a family keeps 1000 series, and counts what comes later as other") {
+TEST_CASE("error codes made of ids are other from the hundredth on, and leave all tasks their names") {
   RetryMetrics metrics;
   for (int round = 0; round < 2; ++round) {
     for (int id = 0; id < 1500; ++id) {
       fail(metrics, "CODE_" + std::to_string(id));
-      metrics.dead_lettered("queue_" + std::to_string(id), "mail", "CODE");
-      metrics.circuit_state("circuit_" + std::to_string(id), CircuitState::open);
+      metrics.dead_lettered("mail", "mail", "CODE_" + std::to_string(id));
     }
   }
+  metrics.dead_lettered("mail", "pdf", "PDF_BROKEN");
+  metrics.dead_lettered("print", "mail", "PRINTER_OFF");
+  const auto errors = values(metrics, "queue_errors_total", "error_type");
+  CHECK(errors.size() == most_error_codes + 1);
+  CHECK(errors.at("CODE_99") == 2);
+  CHECK(errors.at("other") == 2 * 1400);
+  CHECK(values(metrics, "queue_errors_total", "task") == std::map<std::string, double>{{"mail", 3000}});
+  const std::vector<Snapshot::DeadLetters> letters = metrics.snapshot().dead_letters;
+  const auto has = [&](const Snapshot::DeadLetters& expected) {
+    return std::find(letters.begin(), letters.end(), expected) != letters.end();
+  };
+  CHECK(letters.size() == most_error_codes + 3);
+  CHECK(has({"mail", "other", "mail", 2 * 1400}));
+  CHECK(has({"mail", "PDF_BROKEN", "pdf", 1}));
+  CHECK(has({"print", "PRINTER_OFF", "mail", 1}));
+}
+
+TEST_CASE("when a family has 1000 error codes, further tasks keep their names, and lose their codes") {
+  RetryMetrics metrics;
+  constexpr int many = static_cast<int>(limits::metric_series) + 10;
+  for (int task = 0; task < many; ++task) metrics.dead_lettered("mail", "task_" + std::to_string(task), "CODE");
+  const auto tasks = values(metrics, "queue_dead_letter_messages_total", "task");
+  CHECK(tasks.size() == many);
+  CHECK(tasks.count("other") == 0);
+  CHECK(values(metrics, "queue_dead_letter_messages_total", "error_type") ==
+        std::map<std::string, double>{{"CODE", limits::metric_series}, {"other", 10}});
+}
+
+TEST_CASE("a family has at most 1000 series with error codes, 1000 without them, and one that is all other") {
+  RetryMetrics metrics;
+  constexpr int many = 10'000;
+  for (int id = 0; id < many; ++id) {
+    metrics.dead_lettered("queue_" + std::to_string(id), "mail", "CODE");
+    metrics.circuit_state("circuit_" + std::to_string(id), CircuitState::open);
+  }
   const Snapshot snapshot = metrics.snapshot();
-  REQUIRE(snapshot.errors.size() == limits::metric_series + 1);
   CHECK(snapshot.circuits.size() == limits::metric_series + 1);
-  CHECK(snapshot.dead_letters.size() == limits::metric_series + 1);
-  const auto failures = values(metrics, "queue_errors_total", "error_type");
-  CHECK(failures.at("other") == 2 * 500);
-  CHECK(failures.at("CODE_999") == 2);
-  CHECK(failures.count("CODE_1000") == 0);
+  REQUIRE(snapshot.dead_letters.size() == 2 * limits::metric_series + 1);
+  CHECK(std::count(snapshot.dead_letters.begin(), snapshot.dead_letters.end(),
+                   Snapshot::DeadLetters{"other", "other", "other", many - 2 * limits::metric_series}) == 1);
 }
 
 TEST_CASE("lists of a snapshot are sorted") {

@@ -100,7 +100,7 @@ TEST_CASE("while the database is away nothing old is served, and counters go on 
   CHECK(families.at("dogged_attempts_total").samples.at(0).value == 4);
 }
 
-TEST_CASE("of 10,000 tasks and error codes 1,000 have a series of their own, and the others are summed") {
+TEST_CASE("of 10,000 tasks 1,000 have all their labels, 1,000 more all but the last, and the others are summed") {
   FleetMetrics metrics;
   Reading reading;
   reading.queues.emplace();
@@ -117,8 +117,8 @@ TEST_CASE("of 10,000 tasks and error codes 1,000 have a series of their own, and
   metrics.add(std::move(reading));
   const auto families = read(metrics);
   for (const auto& [family, of_each, series] :
-       {std::tuple{"dogged_queue_ready_tasks", 2, 1001}, std::tuple{"dogged_attempts_total", 1, 1001},
-        std::tuple{"dogged_new_dead_letters_total", 1, 1001}, std::tuple{"dogged_dead_letters", 3, 1001}}) {
+       {std::tuple{"dogged_queue_ready_tasks", 2, 1001}, std::tuple{"dogged_attempts_total", 1, 2001},
+        std::tuple{"dogged_new_dead_letters_total", 1, 2001}, std::tuple{"dogged_dead_letters", 3, 2001}}) {
     CAPTURE(family);
     const auto& samples = families.at(family).samples;
     CHECK(samples.size() == static_cast<std::size_t>(series));
