@@ -12,13 +12,6 @@ namespace dogged::http {
 
 using std::chrono::steady_clock;
 
-bool BoundedConnection::request_begins() {
-  deadline_ = steady_clock::time_point::max();
-  if (!is_readable()) return false;
-  deadline_ = steady_clock::now() + limits_.request;
-  return true;
-}
-
 bool BoundedConnection::waits_until_ready(short events) const {
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now());

@@ -18,8 +18,8 @@ class BoundedConnection final : public httplib::Stream {
   /// The socket is the caller's.
   BoundedConnection(socket_t socket, const PageServer::Limits& limits) : socket_(socket), limits_(limits) {}
 
-  /// Whether a request begins in time. The request and its answer must end in time from then on.
-  [[nodiscard]] bool request_begins();
+  /// A request has begun. It and its answer must end in time from now on.
+  void limit_request() { deadline_ = std::chrono::steady_clock::now() + limits_.request; }
 
   [[nodiscard]] bool has_input_within(milliseconds time) const;
 

@@ -28,7 +28,7 @@ namespace dogged::http {
 namespace {
 
 constexpr std::size_t most_waiting = 4;
-constexpr milliseconds look_around{50};  // how often a thread with an idle connection looks whether another one waits
+constexpr milliseconds look_around{50};  // how often a thread with a silent connection looks whether another one waits
 constexpr std::size_t requests_of_a_connection = 100;
 constexpr std::size_t longest_request = 8192;
 constexpr std::size_t piece = 16'384;  // of an answer: a client gets each when it has come as a whole
@@ -94,14 +94,16 @@ class BoundedServer final : public httplib::Server {
   }
 
  private:
-  /// Whether a further request of the connection comes before another connection needs the thread. A scraper keeps its
-  /// connection open between scrapes, and would hold up a probe.
-  bool is_next_worth_a_thread(const BoundedConnection& connection) const {
+  /// Whether a request of the connection begins before another connection needs the thread. A scraper keeps its
+  /// connection open between scrapes, and others connect and never ask: both would hold up a probe. The data of a
+  /// client that asks at once come with its connection, so `look_around` is enough for them.
+  bool begins_request(const BoundedConnection& connection) const {
     const auto end = std::chrono::steady_clock::now() + limits_.without_progress;
-    while (!connection.has_input_within(look_around)) {
-      if (waiting_ > 0 || svr_sock_ == INVALID_SOCKET || std::chrono::steady_clock::now() >= end) return false;
+    while (svr_sock_ != INVALID_SOCKET) {
+      if (connection.has_input_within(look_around)) return true;
+      if (waiting_ > 0 || std::chrono::steady_clock::now() >= end) return false;
     }
-    return true;
+    return false;
   }
 
   bool process_and_close_socket(socket_t socket) override {
@@ -109,10 +111,9 @@ class BoundedServer final : public httplib::Server {
     bool is_answered = true;
     bool is_closed = false;
     for (std::size_t left = requests_of_a_connection; is_answered && !is_closed && left > 0; --left) {
-      if (svr_sock_ == INVALID_SOCKET || !connection.request_begins()) break;
+      if (!begins_request(connection)) break;
+      connection.limit_request();
       is_answered = answer(*this, connection, left == 1, is_closed);
-      const bool is_last = !is_answered || is_closed || left == 1;
-      if (is_last || !is_next_worth_a_thread(connection)) break;
     }
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);

@@ -125,6 +125,14 @@ TEST_CASE("connections that are kept open give their threads to one that asks") 
   CHECK(small_page_of(pages.server) == "small");
 }
 
+TEST_CASE("a probe is answered while connections that never ask hold all threads and wait for more") {
+  const ServerOfPages pages{{.without_progress = 10min, .request = 10min}};
+  std::vector<UnreadScrape> silent;
+  for (int i = 0; i < 10; ++i) silent.emplace_back(pages.server.address().port, "");
+  CHECK(small_page_of(pages.server) == "small");
+  for (std::size_t i = 0; i < PageServer::threads; ++i) CHECK(silent.at(i).is_closed());
+}
+
 TEST_CASE("a connection whose request asks for its end is closed behind the answer") {
   const ServerOfPages pages{{.without_progress = 10min, .request = 10min}};
   const UnreadScrape scrape{pages.server.address().port, ""};
