@@ -137,12 +137,15 @@ void Exporter::end_reading() {
 void Exporter::tell_of(const std::vector<Asked>& asked) {
   if (was_told_of_loss_) log_->log(event("database_read_again"), spdlog::level::info, "the database is read again");
   was_told_of_loss_ = false;
-  for (const auto& [query, took, why_not] : asked) {
+  for (const auto& [query, took, why_not, again_in] : asked) {
     if (why_not.empty() && refused_.erase(query) > 0)
       log_->log(event("query_answered_again"), spdlog::level::info, "the query {} is answered again", to_text(query));
     if (!why_not.empty() && refused_.insert(query).second) {
-      log_->log(event("query_refused"), spdlog::level::warn,
-                "the query {} is refused, and its metrics are left out: {}", to_text(query), db::one_line(why_not));
+      log_->log(
+          event("query_refused"), spdlog::level::warn,
+          "the query {} is refused, and its metrics are left out ({}): {}; it is asked again at the first scrape{}",
+          to_text(query), metrics_of(query), db::one_line(why_not),
+          again_in > 0 ? fmt::format(" after {:.0f} s", again_in) : "");
     }
   }
 }

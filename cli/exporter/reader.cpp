@@ -23,6 +23,7 @@ namespace dogged::cli::exporter {
 namespace {
 
 constexpr std::string_view query_canceled = "57014";  // for example by statement_timeout
+constexpr std::string_view lock_not_available = "55P03";
 
 using std::chrono::microseconds;
 using std::chrono::minutes;
@@ -49,7 +50,23 @@ std::vector<std::int64_t> in_us(const std::array<milliseconds, Size>& bounds) {
 
 /// The statements of the transaction after this one are planned for their values, and have the time of `asking`.
 void set_up_transaction(const Asking& asking) {
-  asking.connection.run(sql::ExporterPlans{.timeout_ms = std::to_string(asking.longest.count())});
+  // A wait for a lock ends first, and says so.
+  const milliseconds for_lock = std::max(asking.longest * 9 / 10, milliseconds{1});
+  asking.connection.run(sql::ExporterPlans{.timeout_ms = std::to_string(asking.longest.count()),
+                                           .lock_timeout_ms = std::to_string(for_lock.count())});
+}
+
+/// What an operator can do about a refusal to which PostgreSQL gives no hint.
+std::string next_step_after(std::string_view sqlstate) {
+  if (sqlstate == lock_not_available) {
+    return "another session holds a lock on what it reads; while it waits, select pg_blocking_pids(pid), query from "
+           "pg_stat_activity where query like '/* dogged:%' names that session";
+  }
+  if (sqlstate == query_canceled) {
+    return "dogged_exporter_query_seconds shows how long queries take; dogged doctor names long transactions and "
+           "tables with many dead rows, which slow them down";
+  }
+  return "";
 }
 
 template <class Statement>
@@ -224,13 +241,16 @@ Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answ
   const auto left = std::chrono::duration_cast<milliseconds>(began_ + longest_reading - begin);
   Asked asked{.query = query, .seconds = 0, .why_not = {}};
   if (left <= milliseconds{0}) {
-    asked.why_not = "the queries before took all the time";
+    asked.why_not = "the queries before took all the time; dogged_exporter_query_seconds shows which";
     return asked;
   }
   try {
     answer = look(Asking{*connection(), std::min(longest, left)});
   } catch (const ConnectionError&) {
     throw;
+  } catch (const DatabaseError& error) {
+    const std::string next = error.hint().empty() ? next_step_after(error.sqlstate()) : error.hint();
+    asked.why_not = error.message() + (next.empty() ? "" : "; " + next);
   } catch (const Error& error) {
     asked.why_not = error.message() + (error.hint().empty() ? "" : "; " + error.hint());
   }
@@ -252,6 +272,7 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
     kept.answer.reset();
     kept.asked = ask(query, longest_scan, kept.answer, look);
     const auto took = steady_clock::now() - begin;
+    if (!kept.answer) kept.asked.again_in_seconds = std::chrono::duration<double>(refusals_apart * took).count();
     kept.again_at =
         begin + (kept.answer ? std::max<steady_clock::duration>(apart, answers_apart * took) : refusals_apart * took);
   }

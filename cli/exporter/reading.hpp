@@ -59,6 +59,37 @@ enum class Query {
   return "unknown";
 }
 
+/// The metrics that are left out without an answer.
+[[nodiscard]] constexpr std::string_view metrics_of(Query query) {
+  switch (query) {
+    case Query::queues:
+      return "dogged_queue_… but dogged_queue_workers";
+    case Query::attempts:
+      return "dogged_attempts_total, dogged_attempt_run_seconds";
+    case Query::waits:
+      return "dogged_attempt_wait_seconds";
+    case Query::new_dead_letters:
+      return "dogged_new_dead_letters_total";
+    case Query::dead_letters:
+      return "dogged_dead_letters";
+    case Query::circuits:
+      return "dogged_circuit_…";
+    case Query::workers:
+      return "dogged_workers, dogged_queue_workers, dogged_lease_…";
+    case Query::tables:
+      return "dogged_table_…";
+    case Query::snapshots:
+      return "dogged_oldest_snapshot_transactions, dogged_longest_transaction_seconds";
+    case Query::partitions:
+      return "dogged_partitions_ahead, dogged_partition_next_drop_timestamp_seconds";
+    case Query::schedules:
+      return "dogged_schedules, dogged_schedule_overdue_seconds";
+    case Query::ticks:
+      return "dogged_schedule_ticks_total, dogged_schedule_late_seconds";
+  }
+  return "unknown";
+}
+
 struct Queue {
   std::string name{};
   std::int64_t ready = 0;
@@ -152,7 +183,8 @@ struct Ticks {
 struct Asked {
   Query query;
   double seconds = 0;
-  std::string why_not{};  ///< empty: it was answered
+  std::string why_not{};        ///< empty: it was answered
+  double again_in_seconds = 0;  ///< for how long a refusal is kept; 0: until the next reading
 };
 
 /// The answers. Nothing in place of an answer: the question was refused.

@@ -22,7 +22,7 @@ std::set<std::string> days_read_by(TestDatabase& database, const db::BoundStatem
   const std::string text = "explain " + std::string{statement.statement.text};
   std::string plan;
   connection.transaction([&] {
-    connection.run(sql::ExporterPlans{.timeout_ms = "2000"});
+    connection.run(sql::ExporterPlans{.timeout_ms = "2000", .lock_timeout_ms = "1800"});
     for (const db::Row& row : connection.run({name, text}, statement.params)) {
       plan += std::string{row.text("QUERY PLAN")} + "\n";
     }
