@@ -137,7 +137,7 @@ void Exporter::end_reading() {
 void Exporter::tell_of(const std::vector<Asked>& asked) {
   if (was_told_of_loss_) log_->log(event("database_read_again"), spdlog::level::info, "the database is read again");
   was_told_of_loss_ = false;
-  for (const auto& [query, took, why_not, again_in] : asked) {
+  for (const auto& [query, took, why_not, again_in, age] : asked) {
     if (why_not.empty() && refused_.erase(query) > 0)
       log_->log(event("query_answered_again"), spdlog::level::info, "the query {} is answered again", to_text(query));
     if (!why_not.empty() && refused_.insert(query).second) {

@@ -72,6 +72,9 @@ void write_asked(MetricsWriter& writer, const std::vector<Asked>& asked) {
   }
   writer.family("dogged_exporter_query_seconds", "gauge", "How long the query took when it was last asked.");
   for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.seconds);
+  writer.family("dogged_exporter_query_age_seconds", "gauge",
+                "For how long the answer of the query has been kept; 0 if this reading has asked the query.");
+  for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.age_seconds);
 }
 
 /// A gauge of all queues.

@@ -263,7 +263,7 @@ void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, L
   reading.asked.push_back(ask(query, longest_statement, answer, look));
 }
 
-/// Its answers are at least `apart` apart, and take at most a twentieth of PostgreSQL's time.
+/// Its answers are at least `apart` apart, and take a hundredth of PostgreSQL's time if they are not longest_apart.
 template <class Answer, class Look>
 void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<Answer>& kept,
                         std::optional<Answer>& answer, Look look) {
@@ -271,11 +271,13 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   if (begin >= kept.again_at) {
     kept.answer.reset();
     kept.asked = ask(query, longest_scan, kept.answer, look);
-    const auto took = steady_clock::now() - begin;
+    kept.asked_at = begin;
+    const steady_clock::duration took = steady_clock::now() - begin;
+    const steady_clock::duration fair = std::min<steady_clock::duration>(answers_apart * took, longest_apart);
     if (!kept.answer) kept.asked.again_in_seconds = std::chrono::duration<double>(refusals_apart * took).count();
-    kept.again_at =
-        begin + (kept.answer ? std::max<steady_clock::duration>(apart, answers_apart * took) : refusals_apart * took);
+    kept.again_at = begin + (kept.answer ? std::max<steady_clock::duration>(apart, fair) : refusals_apart * took);
   }
+  kept.asked.age_seconds = std::chrono::duration<double>(begin - kept.asked_at).count();
   reading.asked.push_back(kept.asked);
   answer = kept.answer;
 }

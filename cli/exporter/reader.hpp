@@ -22,9 +22,10 @@ inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
-/// A question that reads a whole table is asked again after so many times as long as its answer took, and as its
-/// refusal.
-inline constexpr int answers_apart = 20;
+/// A question that reads a whole table is asked again after so many times as long as its answer took, which is a
+/// hundredth of a processor, and as its refusal. Alerts of a backlog need an answer every two minutes.
+inline constexpr int answers_apart = 100;
+inline constexpr std::chrono::minutes longest_apart{2};
 inline constexpr int refusals_apart = 3;
 /// All dead letters are counted at most so often: a million take some tenths of a second.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
@@ -63,6 +64,7 @@ class Reader {
   struct Kept {
     std::optional<Answer> answer;
     Asked asked{};
+    std::chrono::steady_clock::time_point asked_at{};
     std::chrono::steady_clock::time_point again_at{};  ///< when the question is asked again
   };
 

@@ -185,6 +185,7 @@ struct Asked {
   double seconds = 0;
   std::string why_not{};        ///< empty: it was answered
   double again_in_seconds = 0;  ///< for how long a refusal is kept; 0: until the next reading
+  double age_seconds = 0;       ///< since it was asked: an answer may be kept for several readings
 };
 
 /// The answers. Nothing in place of an answer: the question was refused.
