@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -91,30 +90,9 @@ CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string
   return ledger_.admit_while_locked(name);
 }
 
-std::vector<Deferral> Circuits::take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks) {
-  std::map<std::string_view, std::size_t> counts;
-  for (const ClaimedTask& task : tasks) {
-    if (!task.definition->circuit.empty()) ++counts[task.definition->circuit];
-  }
-  std::vector<Deferral> deferred;
-  for (const auto& [name, count] : counts) {
-    const CircuitLedger::Admission admission = admit(connection, name, count);
-    std::size_t asked = 0;
-    std::vector<ClaimedTask> kept;
-    for (ClaimedTask& task : tasks) {
-      if (task.definition->circuit != name) {
-        kept.push_back(std::move(task));
-      } else if (asked++ < admission.let_through) {
-        task.circuit_generation = admission.generation;
-        kept.push_back(std::move(task));
-      } else {
-        const detail::Lock lock{mutex_};
-        deferred.push_back({std::move(task), ledger_.wait_of_next(name, admission, draw_())});
-      }
-    }
-    tasks = std::move(kept);
-  }
-  return deferred;
+milliseconds Circuits::wait_of_next(std::string_view name, const CircuitLedger::Admission& admission) {
+  const detail::Lock lock{mutex_};
+  return ledger_.wait_of_next(name, admission, draw_());
 }
 
 bool Circuits::is_open(std::string_view name) const {

@@ -19,7 +19,6 @@
 #include "circuits/ledger.hpp"
 #include "db/connection_fwd.hpp"
 #include "tasks/claimed_task.hpp"
-#include "tasks/deferral.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
@@ -39,8 +38,11 @@ class Circuits {
   /// Forgets all circuits, because the next connection may be to another server.
   void forget();
 
-  /// Takes out of `tasks` those whose circuit is open, and gives how long each is to be deferred.
-  [[nodiscard]] std::vector<Deferral> take_deferred(db::Connection& connection, std::vector<ClaimedTask>& tasks);
+  /// How many of `count` claimed tasks of the circuit may begin. Asks the database unless the circuit is known to be
+  /// closed or open.
+  [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
+  /// How long the next task waits that the circuit did not let through.
+  [[nodiscard]] milliseconds wait_of_next(std::string_view name, const CircuitLedger::Admission& admission);
 
   /// Whether the circuit was open when it was last read.
   [[nodiscard]] bool is_open(std::string_view name) const;
@@ -67,7 +69,6 @@ class Circuits {
                                 const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
   [[nodiscard]] bool write(db::Connection& connection, std::string_view name, const CircuitLedger::Events& events);
   void note_event(std::string_view name, detail::CircuitEvent event);
-  [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
 
   const std::shared_ptr<const Definitions> definitions_;
   const std::function<double()> draw_;

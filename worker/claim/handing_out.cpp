@@ -87,8 +87,9 @@ HandingOut::OfQueue HandingOut::take(std::vector<sql::Claim::Row*> rows, TimePoi
 /// The tasks that begin are handed over first: the statements for the other tasks may take long, or fail.
 void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at) {
   SortingOut sorting{std::move(claimed.tasks), claimed_at};
-  if (circuits_.any()) {
-    sorting.on_deferred(circuits_.take_deferred(session_.connection(), sorting.for_circuits()));
+  for (const auto& [name, count] : sorting.asks()) {
+    const CircuitLedger::Admission admission = circuits_.admit(session_.connection(), name, count);
+    sorting.on_admitted(name, admission, [&, circuit = name] { return circuits_.wait_of_next(circuit, admission); });
   }
   SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), random_draw);
   for (const Deferral& deferral : sorted.over_budget) circuits_.note_not_begun(deferral.task);

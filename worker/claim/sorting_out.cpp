@@ -23,6 +23,32 @@ SortingOut::SortingOut(std::vector<ClaimedTask> claimed, TimePoint now) : now_(n
   sorted_.begin = std::move(claimed);
 }
 
+std::map<std::string_view, std::size_t> SortingOut::asks() const {
+  std::map<std::string_view, std::size_t> counts;
+  for (const ClaimedTask& task : sorted_.begin) {
+    if (!task.definition->circuit.empty()) ++counts[task.definition->circuit];
+  }
+  return counts;
+}
+
+void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission,
+                             const std::function<milliseconds()>& next_wait) {
+  std::size_t asked = 0;
+  std::vector<ClaimedTask> kept;
+  kept.reserve(sorted_.begin.size());
+  for (ClaimedTask& task : sorted_.begin) {
+    if (task.definition->circuit != circuit) {
+      kept.push_back(std::move(task));
+    } else if (asked++ < admission.let_through) {
+      task.circuit_generation = admission.generation;
+      kept.push_back(std::move(task));
+    } else {
+      sorted_.by_circuit.push_back({std::move(task), next_wait()});
+    }
+  }
+  sorted_.begin = std::move(kept);
+}
+
 SortedOut SortingOut::finish(RetryThrottle* retries, const std::function<double()>& draw) && {
   if (retries != nullptr) ask_budget(*retries, draw);
   return std::move(sorted_);

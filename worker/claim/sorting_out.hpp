@@ -1,17 +1,20 @@
-// Decides what becomes of each task that a claim took from one queue. Pure: handing_out.cpp asks the circuits and
-// carries the decision out.
+// Decides what becomes of each task that a claim took from one queue. Pure: handing_out.cpp asks the circuits that
+// asks() names, and carries the decision out.
 //
 // A task that has expired asks no circuit. A task that its circuit does not let through asks no retry budget. A retry
 // that exceeds the budget was let through by its circuit, so the worker gives that place back.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/time.hpp"
+#include "circuits/ledger.hpp"
 #include "claim/retry_throttle.hpp"
 #include "tasks/claimed_task.hpp"
 #include "tasks/deferral.hpp"
@@ -36,11 +39,12 @@ class SortingOut {
   /// `claimed` in the order of the claim, whose answer arrived at `now`.
   SortingOut(std::vector<ClaimedTask> claimed, TimePoint now);
 
-  /// The tasks that have not expired. The circuits take out of them those that may not begin.
-  [[nodiscard]] std::vector<ClaimedTask>& for_circuits() noexcept { return sorted_.begin; }
-  /// The tasks that the circuits have taken out.
-  void on_deferred(std::vector<Deferral> by_circuit) { sorted_.by_circuit = std::move(by_circuit); }
-  /// Once the circuits were asked, if a task has one. `retries`: null if the queue has no budget. `draw` is uniform in
+  /// The circuits to be asked, each for how many tasks: those that have not expired.
+  [[nodiscard]] std::map<std::string_view, std::size_t> asks() const;
+  /// The circuit's answer. `next_wait` gives how long the next task waits that the circuit does not let through.
+  void on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission,
+                   const std::function<milliseconds()>& next_wait);
+  /// Once all circuits have answered. `retries`: null if the queue has no budget. `draw` is uniform in
   /// [0, 1).
   [[nodiscard]] SortedOut finish(RetryThrottle* retries, const std::function<double()>& draw) &&;
 

@@ -1,7 +1,6 @@
 // The fate of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and a retry budget.
 #include "claim/sorting_out.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -65,27 +64,14 @@ struct Service {
   SharedCircuit row;
   CircuitLedger ledger;
 
-  /// As Circuits::take_deferred.
-  std::vector<Deferral> take_deferred(std::vector<ClaimedTask>& tasks) {
-    const auto has_circuit = [](const ClaimedTask& task) { return task.definition->circuit == "psp"; };
-    const auto count = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), has_circuit));
-    auto admission = ledger.admit("psp", count, start);
-    if (!admission) std::tie(admission, row.circuit) = CircuitLedger::ask(row, count);
-    std::vector<Deferral> deferred;
-    std::vector<ClaimedTask> kept;
-    std::size_t asked = 0;
-    for (ClaimedTask& task : tasks) {
-      if (!has_circuit(task)) {
-        kept.push_back(std::move(task));
-      } else if (asked++ < admission->let_through) {
-        task.circuit_generation = admission->generation;
-        kept.push_back(std::move(task));
-      } else {
-        deferred.push_back({std::move(task), ledger.wait_of_next("psp", *admission, 0.5)});
-      }
+  /// As HandingOut and Circuits::admit.
+  void answer(SortingOut& sorting) {
+    for (const auto& [name, count] : sorting.asks()) {
+      auto admission = ledger.admit(name, count, start);
+      if (!admission) std::tie(admission, row.circuit) = CircuitLedger::ask(row, count);
+      sorting.on_admitted(name, *admission,
+                          [&, circuit = name] { return ledger.wait_of_next(circuit, *admission, 0.5); });
     }
-    tasks = std::move(kept);
-    return deferred;
   }
 };
 
@@ -206,7 +192,7 @@ struct Sorted {
 Sorted sort_out(const std::vector<Kind>& kinds, CircuitState state, Budget budget) {
   Sorted sorted{Service{state}, throttle_of(budget), {}};
   SortingOut sorting{claim_of(kinds), start};
-  sorting.on_deferred(sorted.service.take_deferred(sorting.for_circuits()));
+  sorted.service.answer(sorting);
   sorted.out = std::move(sorting).finish(sorted.retries.get(), [] { return 0.5; });
   return sorted;
 }
