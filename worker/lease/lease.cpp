@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 namespace dogged::runtime {
 
@@ -30,7 +31,9 @@ milliseconds Lease::until_next_renewal(milliseconds heartbeat, bool holds_tasks)
 
 bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const {
   const detail::Lock lock{mutex_};
-  return std::max(last_gap_, now - renewed_at_) <= std::min(3 * heartbeat, length_ / 2);
+  const SteadyClock::duration gap = std::max(last_gap_, now - renewed_at_);
+  const bool was_early = last_gap_ < heartbeat;  // at a stop, the keeper renews the lease at once
+  return (was_early ? std::max(gap, gap_before_) : gap) <= std::min<SteadyClock::duration>(3 * heartbeat, length_ / 2);
 }
 
 bool Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
@@ -38,7 +41,7 @@ bool Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_poi
   if (state_ == State::ended) return false;
   const bool was_lapsed = state_ == State::lapsed || now >= held_until_;
   held_until_ = std::max(held_until_, asked_at + length_);
-  last_gap_ = asked_at - renewed_at_;
+  gap_before_ = std::exchange(last_gap_, asked_at - renewed_at_);
   renewed_at_ = asked_at;
   if (was_lapsed) state_ = State::regained;
   return was_lapsed;

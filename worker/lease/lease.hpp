@@ -39,7 +39,8 @@ class Lease {
   /// but at most a third of the lease.
   [[nodiscard]] milliseconds until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept;
   /// Whether at most three heartbeats, and at most half of the lease, lie between its last two renewals, and between
-  /// the last one and `now`. Then neither the server nor this process stood still.
+  /// the last one and `now`. Then neither the server nor this process stood still. A renewal less than a heartbeat
+  /// after the one before does not hide the gap before that one.
   [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const;
 
   /// The database has said at `now` that it renewed the lease, as it was asked to at `asked_at`. True if the lease had
@@ -58,6 +59,7 @@ class Lease {
   SteadyClock::time_point held_until_ DOGGED_GUARDED_BY(mutex_);
   SteadyClock::time_point renewed_at_ DOGGED_GUARDED_BY(mutex_);
   SteadyClock::duration last_gap_ DOGGED_GUARDED_BY(mutex_){0};  // between that renewal and the one before
+  SteadyClock::duration gap_before_ DOGGED_GUARDED_BY(mutex_){0};
 };
 
 [[nodiscard]] std::string_view to_text(Lease::State state) noexcept;

@@ -27,6 +27,15 @@ TEST_CASE("a lease is renewed steadily while no gap is longer than half of it, a
   CHECK(lease.is_renewed_steadily(start + 21s, 5s));
 }
 
+TEST_CASE("a renewal at once after a long gap does not hide the gap until the next heartbeat") {
+  Lease lease{1, 30s, start};
+  (void)lease.note_renewed(start + 20s, start + 20s);
+  (void)lease.note_renewed(start + 20s + 4ms, start + 20s + 4ms);
+  CHECK_FALSE(lease.is_renewed_steadily(start + 20s + 5ms, 5s));
+  (void)lease.note_renewed(start + 25s + 4ms, start + 25s + 4ms);
+  CHECK(lease.is_renewed_steadily(start + 25s + 4ms, 5s));
+}
+
 TEST_CASE("a lease is not renewed steadily after three heartbeats without a renewal, however long it is") {
   const Lease lease{1, 1h, start};
   CHECK(lease.is_renewed_steadily(start + 15s, 5s));
