@@ -1,10 +1,12 @@
 // Runs random statements on the model and on PostgreSQL, and compares what they answer and leave. conformance.cpp has
 // the statements of tasks, leases, claims and reports; conformance_steps.cpp those of steps and events;
-// conformance_keys.cpp those of unique keys; conformance_ticks.cpp those of a schedule.
+// conformance_keys.cpp those of unique keys; conformance_ticks.cpp those of a schedule; conformance_circuits.cpp those
+// of circuits and retry budgets.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -119,6 +121,11 @@ class Comparison {
   [[nodiscard]] std::int64_t next_tick_of_postgres();
   void note_next_tick();
   [[nodiscard]] Duration jitter_in_postgres(TimePoint tick, milliseconds most);
+  void publish_circuits();
+  [[nodiscard]] const std::string& any_circuit();
+  void change_circuit(const std::string& name,
+                      const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
+  void unlock_circuit();
   void write_unique(const Database::NewTask& task, const Database::Unique& model);
 
   /// The seed chooses how often each kind is tried, and leaves some out. The rest then meet each other more often
@@ -154,6 +161,13 @@ class Comparison {
   void wait_durably();
   void emit();
   void end_emit();
+  void ask_circuit();
+  void report_to_circuit();
+  void change_circuit_by_hand();
+  void lock_circuit();
+  void defer();
+  void defer_ready();
+  void set_retry_budget();
   void who_holds();
   void expire();
   void expire_claimed();
@@ -195,6 +209,7 @@ class Comparison {
   void add_checkpoints(Lines& lines) const;
   void add_waits(Lines& lines) const;
   void add_ticks(Lines& lines) const;
+  void add_circuits(Lines& lines) const;
   static const char* const query_of_attempts;
   static const char* const query_of_workers;
   static const char* const query_of_claims;
@@ -203,6 +218,7 @@ class Comparison {
   static const char* const query_of_checkpoints;
   static const char* const query_of_waits;
   static const char* const query_of_ticks;
+  static const char* const query_of_circuits;
 
   using Step = void (Comparison::*)();
   std::vector<std::pair<std::int64_t, Step>> kinds_;  // each with how often it is tried
@@ -212,15 +228,18 @@ class Comparison {
   db::Connection producer_;
   db::Connection locker_;
   db::Connection emitter_;
+  db::Connection circuit_locker_;
   db::Connection listener_;
   runtime::WakeFd never_;
   std::shared_ptr<spdlog::logger> log_ = std::make_shared<spdlog::logger>("conformance");
   std::vector<std::string> trace_;
 
-  std::optional<Database::Transaction> open_;     // of the producer
-  std::optional<TaskId> locked_;                  // by the locker
-  std::optional<Database::Transaction> locking_;  // the locker's transaction
-  std::optional<Database::Emission> emitting_;    // the emitter's transaction
+  std::optional<Database::Transaction> open_;             // of the producer
+  std::optional<TaskId> locked_;                          // by the locker
+  std::optional<Database::Transaction> locking_;          // the locker's transaction
+  std::optional<std::string> locked_circuit_;             // by the locker of circuits
+  std::optional<Database::Transaction> locking_circuit_;  // its transaction
+  std::optional<Database::Emission> emitting_;            // the emitter's transaction
   std::int64_t last_position_before_emit_ = 0;
   std::set<std::tuple<TaskId, int, std::string>> recorded_;  // steps of attempts
   std::int64_t last_value_ = 0;                              // of steps and events
@@ -236,6 +255,7 @@ class Comparison {
   std::int64_t next_tick_in_postgres_ = 0;  // the same in µs since 1970
   bool model_notified_ = false;
   std::set<std::string> model_told_to_cancel_;  // leases of workers
+  std::set<std::string> model_told_of_circuits_;
   bool compares_notifications_ = true;
 };
 

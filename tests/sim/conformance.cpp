@@ -54,13 +54,16 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
       producer_({.url = url}),
       locker_({.url = url}),
       emitter_({.url = url}),
+      circuit_locker_({.url = url}),
       listener_({.url = url}) {
   model_.on_notify = [this](std::int64_t, const std::string&) { model_notified_ = true; };
   model_.on_cancel = [this](std::int64_t worker) { model_told_to_cancel_.insert(std::to_string(worker)); };
+  model_.on_circuit_changed = [this](const std::string& name) { model_told_of_circuits_.insert(name); };
   model_.jitter_of = [this](TimePoint tick, milliseconds most) { return jitter_in_postgres(tick, most); };
-  for (const db::Channel channel : {db::Channel::wake, db::Channel::cancel}) listener_.listen(channel);
+  for (const db::Channel channel : {db::Channel::wake, db::Channel::cancel, db::Channel::circuits})
+    listener_.listen(channel);
   // Only an idle connection of this comparison can hold the lock, so a statement that waits for it would never end.
-  for (db::Connection* connection : {&postgres_, &producer_, &locker_, &emitter_}) {
+  for (db::Connection* connection : {&postgres_, &producer_, &locker_, &emitter_, &circuit_locker_}) {
     connection->run({"limit_waits", "set lock_timeout = '2s'"});
   }
   sql::PublishDefinitions work{};
@@ -85,6 +88,7 @@ Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant
     (void)postgres_.run({"create_queue", "select dogged.create_queue($1::text)"}, db::Params{}.add(queue));
   }
   postgres_.run(work);
+  publish_circuits();
   choose_kinds();
   register_worker();
 }
@@ -131,7 +135,14 @@ void Comparison::choose_kinds() {
                                                              {6, &Comparison::set_schedule},
                                                              {2, &Comparison::pause_schedule},
                                                              {2, &Comparison::backfill_schedule},
-                                                             {4, &Comparison::fire_due_ticks}};
+                                                             {4, &Comparison::fire_due_ticks},
+                                                             {5, &Comparison::ask_circuit},
+                                                             {6, &Comparison::report_to_circuit},
+                                                             {1, &Comparison::change_circuit_by_hand},
+                                                             {2, &Comparison::lock_circuit},
+                                                             {5, &Comparison::defer},
+                                                             {4, &Comparison::defer_ready},
+                                                             {1, &Comparison::set_retry_budget}};
   for (const auto& [often, kind] : others) kinds_.emplace_back(often * scheduler_.pick(0, 2), kind);
 }
 
@@ -731,7 +742,7 @@ void Comparison::who_holds() {
 
 /// In PostgreSQL time passes by moving what lies ahead.
 void Comparison::let_time_pass() {
-  if (open_ || holds_lock() || emitting_) return;  // it would wait, or not see the enqueued tasks
+  if (open_ || holds_lock() || emitting_ || locked_circuit_) return;  // it would wait, or not see the enqueued tasks
   note("20 minutes pass");
   scheduler_.run_until(scheduler_.now() + step_of_time);
   const db::Params by = db::Params{}.add(std::int64_t{step_of_time.count()});
@@ -745,6 +756,7 @@ void Comparison::let_time_pass() {
   postgres_.run({"shift_keys", "update dogged.unique_keys set taken_at = taken_at - $1::bigint * interval '1 minute'"},
                 by);
   shift_ticks();
+  postgres_.run({"shift_circuits", "update dogged.circuits set since = since - $1::bigint * interval '1 minute'"}, by);
   postgres_.run({"shift_waits", "update dogged.task_waits set until = until - $1::bigint * interval '1 minute'"}, by);
   postgres_.run(
       {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
@@ -762,6 +774,7 @@ void Comparison::lock() {
 }
 
 void Comparison::unlock() {
+  if (locked_circuit_ && scheduler_.chance(50)) return unlock_circuit();
   if (!holds_lock()) return;
   note("unlock");
   locker_.run({"rollback", "rollback"});
@@ -776,7 +789,7 @@ void Comparison::unlock() {
 std::string Comparison::lines_of_postgres() {
   std::string all;
   for (const char* query : {query_of_attempts, query_of_workers, query_of_claims, query_of_keys, query_of_steps,
-                            query_of_checkpoints, query_of_waits, query_of_ticks}) {
+                            query_of_checkpoints, query_of_waits, query_of_ticks, query_of_circuits}) {
     all += (all.empty() ? "" : " union all ") + std::string{query};
   }
   return "select line from (" + all + ") as lines(line)";
@@ -794,6 +807,7 @@ void Comparison::compare_lines() {
   add_checkpoints(model);
   add_waits(model);
   add_ticks(model);
+  add_circuits(model);
   for (const db::Row& row : postgres_.run({"lines", query})) postgres.insert(std::string{row.text("line")});
   if (model == postgres) return;
   const auto without = [](const Lines& lines, const Lines& others) {
@@ -904,15 +918,18 @@ void Comparison::compare_cancelling(std::int64_t worker) {
 void Comparison::compare_notifications() {
   (void)listener_.run({"receive", "select 1"});  // after the statement that notified was committed
   bool notified = false;
-  std::set<std::string> told_to_cancel;
+  std::set<std::string> told_to_cancel, told_of_circuits;
   for (const db::Notification& notification : listener_.wait(std::chrono::nanoseconds{0}, never_.fd())) {
     if (notification.channel == db::Channel::cancel) {
       told_to_cancel.insert(notification.payload);
+    } else if (notification.channel == db::Channel::circuits) {
+      told_of_circuits.insert(notification.payload);
     } else {
       notified = true;
     }
   }
   require_alike("workers that are told to cancel", std::exchange(model_told_to_cancel_, {}), told_to_cancel);
+  require_alike("circuits that workers are told of", std::exchange(model_told_of_circuits_, {}), told_of_circuits);
   if (compares_notifications_) require_alike("a notification", model_notified_, notified);
   model_notified_ = false;
   compares_notifications_ = true;

@@ -22,7 +22,7 @@ constexpr minutes shortest_distance{10};
 constexpr seconds far_from_a_tick{120};
 // In the order of the enums.
 constexpr std::array<const char*, 5> overlap_texts{"skip", "buffer_one", "buffer_all", "cancel_other", "allow_all"};
-constexpr std::array<const char*, 6> outcome_texts{
+constexpr std::array<const char*, 6> tick_outcome_texts{
     "fired", "waiting", "skipped overlap", "skipped superseded", "skipped missed", "skipped paused"};
 
 std::int64_t in_steps(Duration time) { return time / Duration{step_of_time}; }
@@ -213,7 +213,8 @@ void Comparison::add_ticks(Lines& lines) const {
   const ScheduleRow& schedule = model_.durable().schedule;
   int number = 0;
   for (const auto& [time, tick] : schedule.ticks) {
-    std::string line = "tick " + std::to_string(++number) + " " + outcome_texts[static_cast<std::size_t>(tick.outcome)];
+    std::string line =
+        "tick " + std::to_string(++number) + " " + tick_outcome_texts[static_cast<std::size_t>(tick.outcome)];
     for (const TaskId id : tick.tasks) line += " " + std::to_string(id);
     if (tick.skipped_until) line += " for " + std::to_string(steps_begun(*tick.skipped_until - time));
     lines.insert(line);

@@ -176,6 +176,7 @@ bool Database::reschedule(TaskId id, milliseconds delay) {
   const bool becomes_ready = task->deferred && delay == milliseconds{0};
   task->deferred = delay > milliseconds{0};
   task->due_at = now() + delay;
+  task->was_put_off = false;
   now_.ledger.not_before.erase(id);
   if (becomes_ready && mutant_ != Mutant::made_ready_at_an_old_place) task->position = ++last_position_;
   if (mutant_ != Mutant::reschedule_without_a_notification) notify_sleepers(task->queue);
@@ -211,6 +212,7 @@ std::set<TaskId> Database::fail_over(Durable replica) {
   open_.clear();
   emitting_.clear();
   taking_.clear();
+  circuit_locks_.clear();
   for (auto& [id, task] : now_.tasks) {
     task.locked_until = {};
     task.row_locks = 0;

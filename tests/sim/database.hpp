@@ -9,11 +9,14 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <dogged/outcome.hpp>
+#include <dogged/retry_budget.hpp>
 
+#include "circuit/circuit_as_read.hpp"
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
@@ -36,8 +39,12 @@ enum class Kind {
   transactional,  ///< its handler writes in the transaction of complete_in
   stepwise,       ///< its handler has durable steps and waits (script.hpp)
   waiting,        ///< its handler waits for an event, for days
+  charging,       ///< it has the circuit "bank"
+  mailing,        ///< it has the circuit "post"
 };
 [[nodiscard]] const lifecycle::Rules& rules_of(Kind kind);
+/// Empty: it has none.
+[[nodiscard]] std::string_view circuit_of(Kind kind) noexcept;
 
 /// How long a task holds its key, and what a call does that meets the holder (docs/unique.md).
 enum class While { pending, live, kept };
@@ -74,7 +81,9 @@ struct Task {
   KeyRule rule = {};     // of the call that enqueued it
   std::int64_t args = 0;
   TimePoint enqueued_at{};
+  bool was_put_off = false;  // before its first attempt, which keeps that time whatever a call with its key says
 
+  [[nodiscard]] bool awaits_first_run() const { return attempt == 0 && !was_put_off; }
   [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
 };
 
@@ -125,6 +134,12 @@ struct WaitRow {
 struct KeyRow {
   TaskId task = 0;
   TimePoint taken_at{};
+};
+
+/// A row of dogged.circuits.
+struct CircuitRow {
+  CircuitBreakerSettings settings = {};
+  detail::Circuit circuit = {};
 };
 
 /// What becomes of a tick while the task of an earlier one is alive (docs/schedules.md).
@@ -187,6 +202,7 @@ struct Ledger {
   std::map<std::int64_t, std::vector<TaskId>> calls = {};  // of clients, with their tasks
   std::map<StepOfTask, TimePoint> waits_until = {};        // as of the first attempt that came to the wait
   std::map<StepOfTask, std::vector<int>> charges = {};     // the attempts in which step_in wrote what its step does
+  std::map<std::pair<std::string, std::int64_t>, CircuitState> circuit_states = {};  // by circuit and generation
 };
 
 /// A broken promise.
@@ -266,6 +282,14 @@ class Database {
   void pause(const std::string& queue, bool paused);
   [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
 
+  void set_retry_budget(const std::string& queue, const std::optional<RetryBudgetSettings>& budget) {
+    retry_budgets_[queue] = budget;
+  }
+  [[nodiscard]] std::optional<RetryBudgetSettings> retry_budget(const std::string& queue) const {
+    const auto found = retry_budgets_.find(queue);
+    return found == retry_budgets_.end() ? std::nullopt : found->second;
+  }
+
   // Schedules: database_ticks.cpp.
   /// A new one, which fires next in `first_in`. The ticks so far are forgotten.
   void set_schedule(const ScheduleSettings& settings, milliseconds first_in);
@@ -295,6 +319,7 @@ class Database {
     std::map<StepOfTask, WaitRow> waits = {};
     std::map<std::string, std::int64_t> events = {};  // the latest of each name
     std::map<std::string, KeyRow> keys = {};
+    std::map<std::string, CircuitRow> circuits = {};
     Ledger ledger = {};
   };
   [[nodiscard]] const Durable& durable() const noexcept { return now_; }
@@ -338,6 +363,47 @@ class Database {
   [[nodiscard]] std::vector<runtime::Attempt> release(std::int64_t worker,
                                                       const std::vector<runtime::Attempt>& attempts,
                                                       std::int64_t session);
+  /// A claimed task that does not begin, and how long it waits.
+  struct PutOff {
+    runtime::Attempt attempt;
+    milliseconds wait{0};
+  };
+  /// Gives the attempts that were not deferred.
+  [[nodiscard]] std::vector<runtime::Attempt> defer(std::int64_t worker, const std::vector<PutOff>& tasks,
+                                                    std::int64_t session);
+  /// Ready tasks of the queue from a place on, if their circuit is open. Gives those.
+  std::vector<TaskId> defer_ready(const std::string& circuit, const std::string& queue, runtime::Place from,
+                                  const std::set<Kind>& kinds);
+
+  // Circuits: database_circuits.cpp.
+  void publish_circuit(const std::string& name, const CircuitBreakerSettings& settings);
+  [[nodiscard]] std::vector<circuit::SharedCircuit> read_circuits() const;
+  struct LockedCircuit {
+    circuit::SharedCircuit circuit;
+    std::int64_t lock = 0;
+  };
+  /// Begins a transaction that changes the circuit. Nothing while another one has locked the row. The lock is lost
+  /// where the worker is silent for longer than `patience`.
+  [[nodiscard]] std::optional<LockedCircuit> try_lock_circuit(const std::string& name, Duration patience);
+  /// Commits. False if the lock was lost: then nothing is written.
+  bool save_circuit(const std::string& name, std::int64_t lock, const detail::Circuit& after);
+  /// By hand. False where it would wait for the row's lock.
+  bool change_circuit(const std::string& name, detail::CircuitEvent::Kind kind);
+  /// An operator's transaction holds the row for a while. False if the row is locked already.
+  bool lock_circuit(const std::string& name, Duration time) { return try_lock_circuit(name, time).has_value(); }
+  void unlock_circuit(const std::string& name) { circuit_locks_.erase(name); }
+  [[nodiscard]] bool is_locked(const std::string& circuit) const { return circuit_locks_.contains(circuit); }
+  [[nodiscard]] const CircuitRow& circuit(const std::string& name) const { return now_.circuits.at(name); }
+  [[nodiscard]] Duration open_for(const std::string& name) const {
+    return milliseconds{now_ms() - circuit(name).circuit.since_ms};
+  }
+  /// A circuit has another state, or another generation.
+  std::function<void(const std::string& circuit)> on_circuit_changed = [](const std::string&) {};
+  /// By how much longer a ready task of an open circuit waits, up to `most`.
+  std::function<Duration(milliseconds most)> spread_of = [this](milliseconds most) {
+    return scheduler_.between(Duration{0}, most);
+  };
+
   /// Ends tasks that expired in the worker's hands. Gives those.
   [[nodiscard]] std::set<TaskId> expire_claimed(std::int64_t worker, const std::vector<runtime::Attempt>& attempts,
                                                 std::int64_t session);
@@ -444,6 +510,9 @@ class Database {
     return now_.workers.at(worker).lease_until - clock_ahead_;
   }
 
+  /// When a pending task is due, by the time of the simulation.
+  [[nodiscard]] TimePoint due_at(TaskId id) const { return now_.tasks.at(id).due_at - clock_ahead_; }
+
   /// Sets the server's clock, ahead or back.
   void step_clock(Duration time) { clock_ahead_ += time; }
   [[nodiscard]] bool clock_was_set() const noexcept { return clock_ahead_ != Duration{0}; }
@@ -518,6 +587,10 @@ class Database {
   void rescue(TaskId id, Task& task, std::int64_t worker);
   void record(TaskId id, Task& task, const lifecycle::Transition& transition, std::int64_t worker);
   void run_again(TaskId id, Task& task, const lifecycle::NextRun& next, TimePoint finished_at);
+  void write_circuit(const std::string& name, const detail::Circuit& after);
+  [[nodiscard]] std::int64_t now_ms() const {
+    return std::chrono::floor<milliseconds>(now().time_since_epoch()).count();
+  }
   void notify_sleepers(const std::string& queue);
   void notify(std::int64_t worker, const std::string& queue);
 
@@ -526,6 +599,8 @@ class Database {
   const std::size_t promoted_at_once_;
   Duration clock_ahead_{0};
   Queues paused_;
+  std::map<std::string, std::optional<RetryBudgetSettings>> retry_budgets_;
+  std::map<std::string, std::int64_t> circuit_locks_;  // the number of the lock, by circuit
   Durable now_;
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;
@@ -535,6 +610,7 @@ class Database {
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;
   std::int64_t last_worker_ = 0;
+  std::int64_t last_lock_ = 0;  // of a circuit
 };
 
 }  // namespace dogged::sim

@@ -89,12 +89,12 @@ Database::Unique Database::take_key(Transaction& transaction, const NewTask& tas
   return {Unique::Outcome::enqueued, id};
 }
 
-/// A task that waits for a retry keeps the time of that, and its expiry.
+/// A task that waits for a retry, or was put off, keeps the time of that, and its expiry.
 Database::Unique::Outcome Database::change_holder(Transaction& transaction, const NewTask& task, TaskId id) {
   const Task& holder = now_.tasks.at(id);
   const KeyRule& rule = task.rule;
   HolderChange change{.args = rule.conflict == Conflict::reschedule ? holder.args : task.args};
-  const bool moves = rule.conflict != Conflict::replace && holder.attempt == 0;
+  const bool moves = rule.conflict != Conflict::replace && holder.awaits_first_run();
   TimePoint due = holder.due_at;
   if (moves) {
     due = now() + task.delay;
@@ -105,7 +105,7 @@ Database::Unique::Outcome Database::change_holder(Transaction& transaction, cons
     change.due = due;
     change.defers = due > now();
   }
-  if (holder.attempt == 0) {
+  if (holder.awaits_first_run()) {
     change.expires_at = task.expires_in ? std::optional{now() + *task.expires_in} : holder.expires_at;
     if (change.expires_at && due >= *change.expires_at) return Unique::Outcome::would_never_run;
   }

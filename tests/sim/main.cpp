@@ -1,7 +1,10 @@
 // dogged_sim: the runtime's cores against a model of the database, in virtual time.
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +18,7 @@ using dogged::sim::RunSettings;
 
 // How many runs the shrinking of a failure may take: some seconds.
 constexpr int most_runs = 2000;
-constexpr int most_runs_for_mutant = 60;
+constexpr int most_runs_for_mutant = 40;
 
 void print(const RunSettings& settings, const RunResult& result) {
   for (const std::string& line : result.trace) std::cout << "  " << line << '\n';
@@ -47,18 +50,24 @@ int run_seeds(std::uint64_t first, std::uint64_t count, Mutant mutant, bool step
   return 0;
 }
 
-/// 0 if each mutant was caught.
+/// 0 if each mutant was caught. A seed that has caught a mutant is the first to be tried on the next: such a seed has
+/// many faults.
 int run_mutants(std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> seeds(count);
+  std::iota(seeds.begin(), seeds.end(), first);
   int survivors = 0;
   for (const auto& [mutant, name, guarantee, is_of_a_statement] : dogged::sim::all_mutants) {
-    std::uint64_t seed = first;
-    while (seed < first + count && !dogged::sim::run({.seed = seed, .mutant = mutant}).broken) ++seed;
+    const auto telling = std::find_if(seeds.begin(), seeds.end(), [mutant = mutant](std::uint64_t seed) {
+      return dogged::sim::run({.seed = seed, .mutant = mutant}).broken.has_value();
+    });
     std::cout << guarantee << ' ' << name << ": ";
-    if (seed == first + count) {
+    if (telling == seeds.end()) {
       ++survivors;
       std::cout << "SURVIVES" << std::endl;
       continue;
     }
+    const std::uint64_t seed = *telling;
+    std::rotate(seeds.begin(), telling, telling + 1);
     const RunResult least = dogged::sim::shrink({.seed = seed, .mutant = mutant}, most_runs_for_mutant);
     std::cout << "caught by seed " << seed << ", shrunk to " << least.incidents.size()
               << " faults and operations: " << *least.broken << std::endl;

@@ -65,6 +65,11 @@ enum class Mutant {
   holder_that_is_not_locked,             ///< a holder may begin before the call that met it has committed
   holder_that_is_passed_over,            ///< nobody is told to look again for a holder that was locked
   debounce_without_end,                  ///< a debounce moves a task beyond its latest time
+  deferral_that_spends_an_attempt,       ///< a task that is put off has made an attempt
+  deferral_of_an_old_session,            ///< a deferral that arrives late takes a task away that was claimed again
+  deferral_that_forgets_a_cancel,        ///< a task that is put off runs again, though it was to be cancelled
+  circuit_that_is_not_locked,            ///< of two workers that change a circuit at once, one overwrites the other
+  circuit_that_changes_in_silence,       ///< no worker is notified of a circuit's new state
   // The worker's drivers.
   begins_after_the_lapse,               ///< a task begins when the time of its lease is over
   begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
@@ -83,6 +88,14 @@ enum class Mutant {
   ends_leases_once_the_server_is_back,  ///< live workers have no time to renew theirs
   looks_late_for_ticks,                 ///< upkeep asks for due ticks only when it looks at leases
   waits_for_a_notification,             ///< a worker that only polls does not look by itself
+  reads_no_circuits,                    ///< a worker goes by the circuits as they were when it began
+  half_open_lets_all_through,           ///< a half-open circuit bounds no probes
+  probes_never_expire,                  ///< the place of a probe whose worker has died stays taken
+  drops_circuit_events,                 ///< what could not be written of attempts is forgotten
+  writes_circuit_events_again,          ///< what was written of attempts is written once more
+  budget_is_not_asked,                  ///< retries begin beyond the budget of their queue
+  budget_that_is_not_refilled,          ///< for the budget, no time passes
+  budget_of_first_runs,                 ///< first runs spend the budget of retries
 };
 
 struct MutantRow {
@@ -148,6 +161,11 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(holder_that_is_not_locked), "G20", true},
     MutantRow{DOGGED_MUTANT(holder_that_is_passed_over), "G14", true},
     MutantRow{DOGGED_MUTANT(debounce_without_end), "G20", true},
+    MutantRow{DOGGED_MUTANT(deferral_that_spends_an_attempt), "G22", true},
+    MutantRow{DOGGED_MUTANT(deferral_of_an_old_session), "G4", true},
+    MutantRow{DOGGED_MUTANT(deferral_that_forgets_a_cancel), "G12", true},
+    MutantRow{DOGGED_MUTANT(circuit_that_is_not_locked), "G22", true},
+    MutantRow{DOGGED_MUTANT(circuit_that_changes_in_silence), "G22", true},
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
     MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
     MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
@@ -164,6 +182,14 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(ignores_the_next_lapse), "G5"},
     MutantRow{DOGGED_MUTANT(ends_leases_once_the_server_is_back), "G10"},
     MutantRow{DOGGED_MUTANT(waits_for_a_notification), "G14"},
+    MutantRow{DOGGED_MUTANT(reads_no_circuits), "G22"},
+    MutantRow{DOGGED_MUTANT(half_open_lets_all_through), "G22"},
+    MutantRow{DOGGED_MUTANT(probes_never_expire), "G22"},
+    MutantRow{DOGGED_MUTANT(drops_circuit_events), "G22"},
+    MutantRow{DOGGED_MUTANT(writes_circuit_events_again), "G22"},
+    MutantRow{DOGGED_MUTANT(budget_is_not_asked), "G23"},
+    MutantRow{DOGGED_MUTANT(budget_that_is_not_refilled), "G23"},
+    MutantRow{DOGGED_MUTANT(budget_of_first_runs), "G23"},
 };
 #undef DOGGED_MUTANT
 
@@ -176,7 +202,8 @@ inline constexpr std::array all_mutants{
 static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mutant("G4") && has_mutant("G5") &&
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
-              has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19") && has_mutant("G20"));
+              has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19") && has_mutant("G20") &&
+              has_mutant("G22") && has_mutant("G23"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {

@@ -61,6 +61,16 @@
 //     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
 //     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
 //     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
+//   G22, at each deferral, admission and write of a circuit; in the calm: a service breaks and is mended
+//     (promises_circuits.cpp): a_deferral_spends_nothing, a_half_open_circuit_lets_probes_through,
+//     an_open_circuit_is_heard, no_failure_is_written_twice, every_failure_is_written, failures_open_a_circuit,
+//     a_mended_service_closes_its_circuit, a_worker_knows_its_circuits. That tasks that were put off run in the end:
+//     every_task_ends. When: a_task_put_off_is_claimed_in_time and no_task_is_put_off_for_ever (G14).
+//     Mutants: deferral_that_spends_an_attempt, circuit_that_is_not_locked, circuit_that_changes_in_silence,
+//     reads_no_circuits, half_open_lets_all_through, probes_never_expire, drops_circuit_events,
+//     writes_circuit_events_again; for G4 deferral_of_an_old_session, for G12 deferral_that_forgets_a_cancel.
+//   G23, when a claim is handed out; after the faults: first_runs_are_not_held_back, retries_stay_within_their_budget,
+//     every_task_ends. Mutants: budget_is_not_asked, budget_that_is_not_refilled, budget_of_first_runs.
 //
 // The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
 // handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
@@ -74,9 +84,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "circuits/ledger.hpp"
 #include "database.hpp"
 
 namespace dogged::sim::promises {
@@ -100,6 +112,27 @@ struct StepOnce {
 using StepValues = std::map<StepOnce, std::optional<std::int64_t>>;
 /// The first place of a loop that each attempt has saved.
 using SavedPlaces = std::map<StepOnce, std::map<int, std::int64_t>>;
+
+/// What a half-open circuit has let through in one state.
+struct ProbesOfState {
+  TimePoint first{};
+  std::int64_t let_through = 0;
+  std::int64_t freed = 0;  // places, by reports that were at least tried to be written
+};
+using Probes = std::map<std::tuple<std::uint64_t, std::string, std::int64_t>, ProbesOfState>;  // by history, generation
+/// Tasks that circuits and budgets have put off, and until when a worker must have claimed each again.
+using PutOff = std::map<TaskId, TimePoint>;
+/// Of attempts, as one worker under one lease knows them.
+struct CircuitFailures {
+  std::int64_t noted = 0;
+  std::int64_t written = 0;
+};
+/// Attempts of a queue that one worker has begun.
+struct BegunAttempt {
+  TimePoint at{};
+  bool is_retry = false;
+};
+using BegunAttempts = std::vector<BegunAttempt>;
 
 // ---- as it happens -------------------------------------------------------------------------------------------------
 
@@ -150,6 +183,26 @@ void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration l
 /// `held_until`: by the worker whose lease another worker ends at `now`.
 void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now);
 
+/// The statement that defers has changed the row.
+void a_deferral_spends_nothing(TaskId id, const Task& task, const AttemptRows& attempts);
+/// The circuit has answered under its lock.
+void a_half_open_circuit_lets_probes_through(const std::string& name,
+                                             const runtime::CircuitLedger::Admission& admission,
+                                             const Database& database, TimePoint now, Probes& probes);
+void note_places_that_become_free(const std::string& name, const runtime::CircuitLedger::Events& events,
+                                  const Database& database, Probes& probes);
+/// A worker goes by what it knows, and has asked nobody.
+void an_open_circuit_is_heard(const std::string& name, const runtime::CircuitLedger::Admission& admission,
+                              const Database& database, Duration within);
+void no_failure_is_written_twice(const std::string& name, const CircuitFailures& failures);
+/// A worker has claimed the task.
+void a_task_put_off_is_claimed_in_time(TaskId id, PutOff& put_off, TimePoint now);
+/// The budget has held the task back.
+void first_runs_are_not_held_back(const runtime::ClaimedTask& task);
+/// Of one queue of one worker, `begins` are about to begin after `begun`.
+void retries_stay_within_their_budget(const std::vector<runtime::ClaimedTask>& begins,
+                                      const RetryBudgetSettings& settings, TimePoint now, BegunAttempts& begun);
+
 // ---- after the faults ----------------------------------------------------------------------------------------------
 
 void every_task_ends(const Database& database);
@@ -194,6 +247,15 @@ void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database)
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);
 void no_live_lease_is_ended(std::size_t before, std::size_t now);
+
+void no_task_is_put_off_for_ever(const PutOff& put_off, const Database& database, TimePoint now);
+/// By now: so many attempts have failed in a row since the circuit was closed in the generation before.
+void failures_open_a_circuit(const std::string& name, std::int64_t generation_before, std::int64_t failures,
+                             const Database& database);
+/// By now: as many probes as close it had time to begin.
+void a_mended_service_closes_its_circuit(const std::string& name, const Database& database);
+void a_worker_knows_its_circuits(int worker, const std::string& name, CircuitState known, const CircuitRow& row);
+void every_failure_is_written(int worker, const std::string& name, const CircuitFailures& failures);
 
 [[nodiscard]] std::size_t count_lost(const Database& database);
 

@@ -45,6 +45,9 @@ class Run {
     database_.on_notify = [this](std::int64_t lease, const std::string& queue) {
       for (const auto& worker : workers_) worker->notify(lease, queue);
     };
+    database_.on_circuit_changed = [this](const std::string&) {
+      for (const auto& worker : workers_) worker->tell_circuits_changed();
+    };
     database_.on_cancel = [this](std::int64_t lease) {
       for (const auto& worker : workers_) worker->tell_of_cancellation(lease);
     };
@@ -86,6 +89,7 @@ class Run {
     has_deadly_ = scheduler_.chance(20);
     const std::int64_t how_many = scheduler_.pick(2, 5);
     if (scheduler_.chance(50)) queues_ = {"default", "mail"};
+    set_up_services();
     for (int i = 1; i <= how_many; ++i) {
       // The first serves all of them: in the calm it may be alone.
       const bool serves_all = i == 1 || scheduler_.chance(60);
@@ -103,6 +107,7 @@ class Run {
     run_until(begin_ + time_of_faults);
     world_.faults = {.deadly_attempts = world_.faults.deadly_attempts};
     has_ended_ = true;
+    mend_services();
     for (const std::string& queue : queues_) set_paused(queue, false);
   }
 
@@ -115,6 +120,42 @@ class Run {
   template <class Source>
   static int any_priority(Source& random) {
     return random.chance(70) ? 0 : static_cast<int>(random.pick(-1, 1));
+  }
+
+  /// Circuits that open, and are half-open, some times in a run; and retry budgets.
+  void set_up_services() {
+    Random random = scheduler_.stream(std::uint64_t{1} << 32, 0);
+    world_.has_circuits = random.chance(50);
+    if (world_.has_circuits) {
+      for (const std::string& name : circuits()) {
+        database_.publish_circuit(name, {.failure_threshold = static_cast<int>(random.pick(1, 4)),
+                                         .recovery_timeout = milliseconds{random.pick(50, 1000)},
+                                         .success_threshold = static_cast<int>(random.pick(1, 3))});
+      }
+    }
+    if (random.chance(30)) database_.set_retry_budget(any_queue(random), any_budget(random));
+  }
+
+  static const std::vector<std::string>& circuits() {
+    static const std::vector<std::string> all{std::string{circuit_of(Kind::charging)},
+                                              std::string{circuit_of(Kind::mailing)}};
+    return all;
+  }
+
+  /// So small that retries wait, and so large that they all run in time.
+  static RetryBudgetSettings any_budget(Random& random) {
+    return {.share = static_cast<double>(random.pick(1, 30)) / 100,
+            .min_retries_per_second = static_cast<double>(random.pick(3, 10)),
+            .window = 1s};
+  }
+
+  void mend_services() {
+    world_.broken_services.clear();
+    for (const auto& [name, row] : database_.durable().circuits) {
+      if (!row.circuit.is_forced) continue;
+      database_.unlock_circuit(name);
+      (void)database_.change_circuit(name, detail::CircuitEvent::Kind::reset);
+    }
   }
 
   Database::NewTask any_task(Random& random) {
@@ -142,6 +183,14 @@ class Run {
       case 7:
       case 8:
         task.kind = Kind::stepwise;
+        break;
+      case 9:
+      case 10:
+      case 11:
+        if (world_.has_circuits) task.kind = Kind::charging;
+        break;
+      case 12:
+        if (world_.has_circuits) task.kind = Kind::mailing;
         break;
       default:
         break;
@@ -322,7 +371,34 @@ class Run {
         disturb_schedule(random);
         break;
       default:
-        disturb_task(random);
+        if (random.chance(75)) return disturb_task(random);
+        disturb_services(random);
+    }
+  }
+
+  /// A service breaks for a while, an operator opens its circuit, closes it or locks its row, or sets a retry budget.
+  void disturb_services(Random& random) {
+    const std::string name = circuits()[random.chance(70) ? 0 : 1];
+    const std::string queue = any_queue(random);
+    const std::int64_t what = random.pick(0, 9);
+    if (what < 3) {
+      world_.trace("the retry budget of the queue " + queue + (what == 0 ? " is lifted" : " is set"));
+      database_.set_retry_budget(queue, what == 0 ? std::nullopt : std::optional{any_budget(random)});
+      for (const auto& worker : workers_) worker->tell_queues_changed();
+    } else if (!world_.has_circuits) {
+      return;
+    } else if (what < 8) {
+      world_.trace("the service behind the circuit " + name + " is broken");
+      world_.broken_services.insert(name);
+      scheduler_.after(random.between(200ms, 3s), [this, name] { world_.broken_services.erase(name); });
+    } else if (what == 8) {
+      world_.trace("the circuit " + name + " is locked");
+      (void)database_.lock_circuit(name, random.between(10ms, 1500ms));
+    } else {
+      const bool opens = !database_.circuit(name).circuit.is_forced;
+      world_.trace("the circuit " + name + " is " + (opens ? "opened" : "closed") + " by hand");
+      using Kind = detail::CircuitEvent::Kind;
+      (void)database_.change_circuit(name, opens ? Kind::force_open : Kind::reset);
     }
   }
 
@@ -441,6 +517,8 @@ class Run {
     until_all_have_ended();
     promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
     world_.faults = {};
+    for (const std::string& queue : queues_) database_.set_retry_budget(queue, std::nullopt);
+    for (const auto& worker : workers_) worker->tell_queues_changed();
   }
 
   /// Without faults, sleepers are notified of enqueued tasks, however the transaction and their falling asleep take
@@ -454,6 +532,7 @@ class Run {
     if (scheduler_.chance(25)) all_stop_in_turn();
     if (scheduler_.chance(25)) a_schedule_fires();
     if (scheduler_.chance(25)) events_resume_tasks();
+    if (world_.has_circuits && scheduler_.chance(50)) a_service_breaks();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
     if (scheduler_.chance(50)) {
       for (std::size_t i = 1; i < workers_.size(); ++i) workers_[i]->crash(24h);
@@ -605,6 +684,63 @@ class Run {
     world_.faults = faults;
   }
 
+  /// Its tasks fail until their circuit opens. In half of the runs an operator has locked the circuit meanwhile. Then
+  /// the service is mended.
+  void a_service_breaks() {
+    const Faults faults = std::exchange(world_.faults, {});
+    const bool is_first = scheduler_.chance(70);
+    const std::string& name = circuits()[is_first ? 0 : 1];
+    const Kind kind = is_first ? Kind::charging : Kind::mailing;
+    close_circuit(name, kind);
+    world_.circuits_are_heard = true;
+    world_.put_off.clear();
+    const std::int64_t generation = database_.circuit(name).circuit.generation;
+    world_.trace("the service behind the circuit " + name + " is broken");
+    world_.broken_services = {name};
+    if (scheduler_.chance(50)) (void)database_.lock_circuit(name, scheduler_.between(1ms, 1s));
+    const std::vector<TaskId> ids = enqueue_now(10, kind);
+    run_until(scheduler_.now() + 1s + world_.latest_begin());
+    const auto failures = std::count_if(ids.begin(), ids.end(), [this](TaskId id) {
+      const auto row = database_.attempts().find({id, 1});
+      return row != database_.attempts().end() && row->second.outcome == "failed";
+    });
+    promises::failures_open_a_circuit(name, generation, failures, database_);
+    for (const TaskId id : enqueue_now(6, kind)) {  // while they are claimed, and put off
+      scheduler_.after(scheduler_.between(0us, 8ms), [this, id] { database_.cancel(id); });
+    }
+    run_until(scheduler_.now() + scheduler_.between(10ms, 300ms));
+    world_.trace("the service behind the circuit " + name + " is mended");
+    world_.broken_services.clear();
+    close_circuit(name, kind);
+    promises::a_mended_service_closes_its_circuit(name, database_);
+    for (const auto& worker : workers_) worker->check_circuits();
+    promises::no_task_is_put_off_for_ever(world_.put_off, database_, scheduler_.now());
+    world_.circuits_are_heard = false;
+    world_.put_off.clear();
+    until_all_have_ended();
+    promises::every_task_ends(database_);
+    world_.faults = faults;
+  }
+
+  /// With enough tasks, if it is not closed, and in time: its tasks wait for up to two recovery timeouts, and meet
+  /// probes that fail or do not begin. Then all workers hear of it.
+  void close_circuit(const std::string& name, Kind kind) {
+    const CircuitRow& row = database_.circuit(name);
+    if (row.circuit.state != CircuitState::closed || row.circuit.failures > 0) {
+      (void)enqueue_now(row.settings.success_threshold + 2, kind);
+    }
+    const TimePoint limit = scheduler_.now() + 5 * row.settings.recovery_timeout + 4 * world_.latest_begin();
+    while (row.circuit.state != CircuitState::closed && scheduler_.now() < limit) run_until(scheduler_.now() + 50ms);
+    run_until(scheduler_.now() + world_.latest_told());
+  }
+
+  std::vector<TaskId> enqueue_now(int how_many, Kind kind) {
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, how_many, {.queue = any_queue(), .kind = kind});
+    database_.commit(transaction);
+    return transaction.ids;
+  }
+
   void all_stop_in_turn() {
     const std::size_t lost = promises::count_lost(database_);
     run_quick_handlers(100);
@@ -623,7 +759,9 @@ class Run {
     const milliseconds delay{scheduler_.chance(50) ? scheduler_.pick(1, 300) : 0};
     std::vector<std::pair<TaskId, int>> attempts;
     for (const auto& [id, task] : database_.tasks()) {
-      if (attempts.empty() && database_.replay(id, delay)) attempts.emplace_back(id, task.attempt + 1);
+      const bool may_be_put_off = !circuit_of(task.kind).empty();
+      if (attempts.empty() && !may_be_put_off && database_.replay(id, delay))
+        attempts.emplace_back(id, task.attempt + 1);
     }
     Database::Transaction tomorrow = database_.begin();
     database_.enqueue(tomorrow, 1, {.delay = 24h, .queue = any_queue()});

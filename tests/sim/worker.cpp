@@ -24,8 +24,6 @@ using runtime::ReportBatch;
 using runtime::ReportBatches;
 using runtime::Rerun;
 using runtime::Shutdown;
-using runtime::SortedOut;
-using runtime::SortingOut;
 using runtime::UpkeepPlan;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
@@ -39,23 +37,22 @@ constexpr int quick = 80;    // percent of attempts that are not long are so qui
 runtime::Definition definition_from(Kind kind) {
   runtime::Definition definition;
   definition.name = "task";
+  definition.circuit = circuit_of(kind);
   definition.in_force = std::make_shared<runtime::InForce>(runtime::Declaration{rules_of(kind), {}});
   if (kind == Kind::stuck) definition.timeout = timeout;
   return definition;
 }
 
 /// In the order of the enum.
-const std::array<runtime::Definition, 7>& definitions() {
-  static const std::array<runtime::Definition, 7> all{
-      definition_from(Kind::plain),  definition_from(Kind::fragile),       definition_from(Kind::deadly),
-      definition_from(Kind::stuck),  definition_from(Kind::transactional), definition_from(Kind::stepwise),
-      definition_from(Kind::waiting)};
+const std::array<runtime::Definition, 9>& definitions() {
+  static const std::array<runtime::Definition, 9> all{
+      definition_from(Kind::plain),   definition_from(Kind::fragile),       definition_from(Kind::deadly),
+      definition_from(Kind::stuck),   definition_from(Kind::transactional), definition_from(Kind::stepwise),
+      definition_from(Kind::waiting), definition_from(Kind::charging),      definition_from(Kind::mailing)};
   return all;
 }
 
 constexpr const char* refused_json = "\"refused\"";
-
-Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition - definitions().data()); }
 
 std::vector<runtime::Attempt> attempts_of(const std::vector<ClaimedTask>& tasks) {
   std::vector<runtime::Attempt> attempts;
@@ -75,6 +72,8 @@ auto joined(Executors& executors, Give give) {
 }
 
 }  // namespace
+
+Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition - definitions().data()); }
 
 Worker::Life::Life(std::int64_t id, bool is_again, bool listens, TimePoint now)
     : lease(id, lease_length, now),
@@ -117,11 +116,15 @@ void Worker::end_life() {
   claimer_has_ended_ = false;
   claimer_has_connection_ = true;
   heard_.clear();
+  circuits_told_ = false;
+  chores_.clear();
   keeper_waits_ = false;
   keeper_listens_on_.reset();
   watches_at_ = runtime::never;
   reports_ = ReportBatches{batch_limits};
   batch_.reset();
+  writing_.reset();
+  writes_circuits_at_ = runtime::never;
 }
 
 void Worker::crash(Duration delay) {
@@ -156,6 +159,8 @@ void Worker::break_connection() {
 
 void Worker::claimer_failed() {
   plan_->on_failure(true, now());
+  life_->circuits.forget();
+  chores_.clear();
   world_.database.disconnect(lease_id());
   heard_.clear();
   claimer_has_connection_ = true;  // the next statement connects
@@ -182,6 +187,15 @@ void Worker::claimer_step() {
   carry_out(plan_->next(world_.scheduler.now(), capacity()));
 }
 
+void Worker::claimer_continue() {
+  if (chores_.empty()) {
+    return later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
+  }
+  const Chore chore = std::move(chores_.front());
+  chores_.pop_front();
+  chore();
+}
+
 ClaimPlan::Capacity Worker::capacity() const {
   ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = false};
   capacity.demand.reserve(life_->executors.size());
@@ -201,29 +215,6 @@ std::vector<runtime::Attempt> Worker::held() const {
   const std::vector<runtime::Attempt> of_reports = reports_.held();
   attempts.insert(attempts.end(), of_reports.begin(), of_reports.end());
   return attempts;
-}
-
-/// The answer itself goes on with the claimer's next step.
-template <class Statement>
-void Worker::ask_claimer_first(Statement statement) {
-  if (!claimer_has_connection_) {
-    claimer_failed();
-    return claimer_continue();
-  }
-  ask(std::move(statement), [this] {
-    if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
-    later(world_.scheduler.between(1ms, 100ms), [this] { claimer_step(); });
-  });
-}
-
-template <class Statement>
-void Worker::ask_claimer(Statement statement) {
-  ask_claimer_first([this, statement = std::move(statement)]() mutable {
-    return [this, answer = statement()] {
-      answer();
-      claimer_continue();
-    };
-  });
 }
 
 /// The claimer's connection breaks after it has sent a statement.
@@ -269,9 +260,9 @@ void Worker::carry_out(ClaimPlan::Action action) {
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
-      return end_expired(attempts_of(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); })));
+      return end_expired(joined(life_->executors, [](Pool& pool) { return pool.take_expired(); }));
     case Step::refresh_circuits:
-      return claimer_continue();
+      return refresh_circuits();
     case Step::look_for_missed:
       return ask_claimer([this, &database, now, queues = std::move(action.queues)] {
         const bool has_ready = database.has_ready(queues);
@@ -352,10 +343,11 @@ void Worker::hear(const ClaimPlan::Action& action) {
     return claimer_continue();
   }
   const TimePoint now = world_.scheduler.now();
-  const bool is_told = !heard_.empty() || queues_told_ || told_.has_ready || told_.has_rescued || told_.has_expired ||
-                       told_.server_is_back || told_.due_at != runtime::never;
+  const bool is_told = !heard_.empty() || queues_told_ || circuits_told_ || told_.has_ready || told_.has_rescued ||
+                       told_.has_expired || told_.server_is_back || told_.due_at != runtime::never;
   for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, now);
   if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
+  if (std::exchange(circuits_told_, false)) plan_->on_circuits_changed();
   if (action.until <= now || is_told) return claimer_continue();
   claimer_waits_ = true;
   waits_for_room_ = action.for_room;
@@ -402,24 +394,25 @@ void Worker::tell_queues_changed() {
   });
 }
 
-/// As Claimer::claim and HandingOut: tasks that have expired when the answer arrives are ended at once.
+/// As Claimer::claim and HandingOut.
 void Worker::claim(std::vector<runtime::QueueClaim> claims) {
-  ask_claimer_first([this, lease = lease_id(), claims = std::move(claims), asked_at = now(),
-                     session = plan_->certainty().session()]() mutable {
+  ask_claimer([this, lease = lease_id(), claims = std::move(claims), asked_at = now(),
+               session = plan_->certainty().session()]() mutable {
     auto claimed = world_.database.claim(lease, claims, session);
     return [this, claims = std::move(claims), asked_at, claimed = std::move(claimed)] {
-      std::vector<runtime::Attempt> expired;
       for (std::size_t i = 0; i < claims.size(); ++i) {
         const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
         std::vector<runtime::Place> places;
         for (const Database::Claimed& one : claimed[i]) places.push_back(one.place);
-        SortedOut sorted = SortingOut{taken(claimed[i], asked_at), now()}.finish(nullptr, {});
-        for (const ClaimedTask& task : sorted.expired) expired.push_back({task.id, task.attempt});
-        life_->executors[static_cast<std::size_t>(queue)].pool.submit(std::move(sorted.begin));
         plan_->on_claimed(claims[i], places, now());
+        if (places.empty()) continue;
+        chores_.push_back([this, of_queue = std::make_shared<Claimed>(Claimed{
+                                     .claim = claims[i],
+                                     .queue = static_cast<std::size_t>(queue),
+                                     .tasks = taken(claimed[i], asked_at),
+                                     .first = places.front(),
+                                     .has_more = places.size() >= claims[i].how_many})] { hand_out(of_queue); });
       }
-      begin_tasks();
-      end_expired(expired);
     };
   });
 }
@@ -476,9 +469,14 @@ void Worker::follow_queues() {
   ask(
       [this] {
         std::vector<bool> paused;
-        for (const std::string& queue : queues_) paused.push_back(world_.database.is_paused(queue));
-        return [this, paused] {
+        std::vector<std::optional<RetryBudgetSettings>> budgets;
+        for (const std::string& queue : queues_) {
+          paused.push_back(world_.database.is_paused(queue));
+          budgets.push_back(world_.database.retry_budget(queue));
+        }
+        return [this, paused, budgets] {
           plan_->on_following(now());
+          for (std::size_t i = 0; i < budgets.size(); ++i) follow_budget(life_->executors[i], budgets[i], now());
           std::vector<ClaimedTask> not_begun;
           for (std::size_t i = 0; i < paused.size(); ++i) {
             if (!plan_->on_queue_settings(i, paused[i], {}, now()) || !paused[i]) continue;
@@ -509,25 +507,28 @@ void Worker::give_back(const std::vector<ClaimedTask>& tasks) {
   if (world_.scheduler.chance(world_.faults.late_releases)) {
     return arrives_late([this, lease, attempts, session] { (void)release(lease, attempts, session); });
   }
-  ask_claimer([this, lease, attempts, session] {
+  ask_claimer([this, lease, attempts, session, tasks] {
     const std::vector<TaskId> mine = release(lease, attempts, session);
-    return [this, mine] {
+    return [this, mine, tasks] {
+      note_not_begun(tasks);
       for (const TaskId id : mine) plan_->on_locked(id, world_.scheduler.now());
     };
   });
 }
 
 /// As GivingBack::expire: what has not expired by the database's clock is given back.
-void Worker::end_expired(const std::vector<runtime::Attempt>& expired) {
+void Worker::end_expired(const std::vector<ClaimedTask>& expired) {
   if (expired.empty()) return claimer_continue();
   ask_claimer([this, lease = lease_id(), expired, session = plan_->certainty().session()] {
-    const std::set<TaskId> ended = world_.database.expire_claimed(lease, expired, session);
+    const std::vector<runtime::Attempt> attempts = attempts_of(expired);
+    const std::set<TaskId> ended = world_.database.expire_claimed(lease, attempts, session);
     std::vector<runtime::Attempt> left;
-    for (const runtime::Attempt& attempt : expired) {
+    for (const runtime::Attempt& attempt : attempts) {
       if (!ended.contains(attempt.id)) left.push_back(attempt);
     }
     const std::vector<TaskId> mine = left.empty() ? std::vector<TaskId>{} : release(lease, left, session);
-    return [this, mine, looks = !left.empty()] {
+    return [this, mine, expired, looks = !left.empty()] {
+      note_not_begun(expired);
       for (const TaskId id : mine) plan_->on_locked(id, now());
       if (looks) plan_->look_everywhere(now());
     };
@@ -628,13 +629,14 @@ void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner)
     return end_handler(executor, *runner, runner->handlers,
                        {.outcome = lifecycle::Outcome::snoozed, .snooze = milliseconds{random.pick(1, 800)}});
   }
-  if (!random.chance(world_.faults.failing_attempts)) {
+  const bool is_service_broken = world_.broken_services.contains(task.definition->circuit);
+  if (!random.chance(world_.faults.failing_attempts) && !is_service_broken) {
     if (kind_of(task) == Kind::transactional) return end_in_transaction(executor, runner);
     runtime::HandlerEnd succeeded;
     if (random.chance(world_.faults.refused_results)) succeeded.result_json = refused_json;
     return end_handler(executor, *runner, runner->handlers, std::move(succeeded));
   }
-  const bool is_for_good = random.chance(world_.faults.failures_for_good);
+  const bool is_for_good = random.chance(world_.faults.failures_for_good) && !is_service_broken;
   runtime::HandlerEnd failed = runtime::failed_with(ErrorCode{is_for_good ? "BROKEN" : "AGAIN"}, "failed");
   if (!is_for_good && random.chance(50))
     failed.retry_after = milliseconds{random.chance(30) ? 1 : random.pick(1, 1500)};
@@ -677,7 +679,7 @@ void Worker::hand_on(Executor& executor, Runner& runner, runtime::Report report)
 
 void Worker::add(runtime::Report report) {
   const auto& next = report.transition.next_run;
-  if (next && world_.retries_are_timely && !report.may_be_committed) {
+  if (next && world_.retries_are_timely && !report.may_be_committed && report.circuit.empty()) {
     world_.begins_until[{report.id, report.attempt + 1}] = now() + next->delay + world_.latest_begin();
   }
   reports_.add(std::move(report));
@@ -744,8 +746,10 @@ void Worker::replace(Executor& executor, std::size_t index) {
 
 // The completer.
 
+/// As Completer::run: it writes circuits after each batch, and when that is due.
 void Worker::completer_step() {
-  if (!reports_.has_waiting() || batch_) return;
+  if (batch_ || writing_) return;
+  if (!reports_.has_waiting()) return write_circuits();
   if (life_->lease.state() == Lease::State::lapsed) {  // it sends nothing while the lease is in doubt
     later(50ms, [this] { completer_step(); });
     return;
@@ -768,10 +772,12 @@ void Worker::batch_goes_on() {
   const ReportBatches::Resend resend = reports_.on_written(batch_->take_again());
   batch_.reset();
   wake_claimer();
+  if (resend != ReportBatches::Resend::next) write_circuits();
   later(resend == ReportBatches::Resend::next ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
 }
 
 void Worker::note_taken(const ReportBatch::Taken& taken) {
+  note_event(taken.report->circuit, taken.report->circuit_event);
   const Rerun rerun = runtime::rerun_of(taken);
   switch (rerun.when) {
     case Rerun::When::none:
@@ -1036,7 +1042,7 @@ void Worker::take_back() {
   const std::vector<ClaimedTask> tasks = joined(life_->executors, [](Pool& pool) { return pool.take_back(); });
   if (world_.mutant == Mutant::stops_without_giving_back) return;
   if (world_.mutant != Mutant::interrupts_what_has_not_begun) {
-    life_->unstarted = attempts_of(tasks);
+    life_->unstarted = tasks;
     return;
   }
   for (const ClaimedTask& task : tasks) {
@@ -1067,9 +1073,10 @@ void Worker::last_release_step() {
         return [this] { plan_->on_session_begun(now()); };
       });
     case LastRelease::Step::release:
-      return ask_again([this, lease, unstarted = life_->unstarted, session] {
+      return ask_again([this, lease, unstarted = attempts_of(life_->unstarted), session] {
         return [this, mine = release(lease, unstarted, session)] {
           life_->last_release->on_released();
+          note_not_begun(life_->unstarted);
           for (const TaskId id : mine) plan_->on_locked(id, now());
         };
       });

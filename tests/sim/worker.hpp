@@ -1,11 +1,13 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
-// SortingOut and LastRelease, Pool and the ending of attempts, ReportBatches and ReportBatch, Lease and KeeperPlan,
-// UpkeepPlan, Incarnation and Shutdown. The network between them loses requests and answers, and delivers statements
-// late. Handlers take virtual time.
+// SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, ReportBatches and
+// ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and Shutdown. The network between them loses requests and
+// answers, and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,8 +19,10 @@
 #include <vector>
 
 #include "callback.hpp"
+#include "circuits/ledger.hpp"
 #include "claim/last_release.hpp"
 #include "claim/plan.hpp"
+#include "claim/retry_throttle.hpp"
 #include "claim/sorting_out.hpp"
 #include "database.hpp"
 #include "lease/keeper_plan.hpp"
@@ -81,7 +85,12 @@ struct World {
   const std::set<Incident>& left_out;
   std::vector<Incident> happened = {};
   Faults faults = {};
-  bool only_polls = false;  // no worker listens
+  bool only_polls = false;                     // no worker listens
+  bool has_circuits = false;                   // tasks have circuits
+  std::set<std::string> broken_services = {};  // the circuits whose attempts all fail
+  promises::Probes probes = {};
+  promises::PutOff put_off = {};
+  bool circuits_are_heard = false;  // from here on: no worker is dead, frozen or cut off
   TimePoint server_is_back_at = {};
   promises::Begun begun = {};
   promises::StepValues step_values = {};
@@ -108,6 +117,10 @@ struct World {
   /// poll interval.
   [[nodiscard]] milliseconds latest_begin() const {
     return milliseconds{900} + (only_polls ? poll_interval : milliseconds{0});
+  }
+  /// What a worker is told, or knows to be due, it does not notice later.
+  [[nodiscard]] milliseconds latest_told() const {
+    return milliseconds{300} + (only_polls ? poll_interval : milliseconds{0});
   }
 };
 
@@ -138,6 +151,9 @@ class Worker {
   void tell_of_cancellation(std::int64_t lease);
   /// The settings of queues have changed.
   void tell_queues_changed();
+  void tell_circuits_changed();
+  /// Nothing goes wrong any more, and all that the worker knew of its attempts had time to be written.
+  void check_circuits() const;
 
  private:
   /// The place of one thread, and the handler in it. A handler that was given up runs on there.
@@ -157,6 +173,9 @@ class Worker {
   struct Executor {
     runtime::Pool pool;
     std::vector<std::shared_ptr<Runner>> runners = {};  // runners[i] has the pool's slot i
+    std::unique_ptr<runtime::RetryThrottle> retries = {};
+    TimePoint budget_since = {};
+    promises::BegunAttempts begun = {};  // since then
   };
   /// The services under one lease. Events for an earlier life are not delivered.
   struct Life {
@@ -165,9 +184,11 @@ class Worker {
     runtime::KeeperPlan keeper;
     runtime::Incarnation incarnation;
     runtime::UpkeepPlan upkeep;
-    std::vector<Executor> executors = {};            // in the order of the queues
-    std::optional<runtime::Shutdown> shutdown = {};  // once it drains
-    std::vector<runtime::Attempt> unstarted = {};    // taken from the executors, to be given back
+    runtime::CircuitLedger circuits = {};
+    std::map<std::string, promises::CircuitFailures> failures = {};  // by circuit
+    std::vector<Executor> executors = {};                            // in the order of the queues
+    std::optional<runtime::Shutdown> shutdown = {};                  // once it drains
+    std::vector<runtime::ClaimedTask> unstarted = {};                // taken from the executors, to be given back
     std::optional<runtime::LastRelease> last_release = {};
     std::vector<runtime::Report> given_up = {};  // of handlers that were given up at the end
     Duration down_for{0};                        // after a shutdown
@@ -192,9 +213,8 @@ class Worker {
   [[nodiscard]] TimePoint now() const { return world_.scheduler.now(); }
 
   void claimer_step();
-  void claimer_continue() {
-    later(std::chrono::microseconds{world_.scheduler.pick(1, 50)}, [this] { claimer_step(); });
-  }
+  /// With what is left to do of the last answer, or with the next step.
+  void claimer_continue();
   template <class Statement>
   void ask_claimer_first(Statement statement);
   template <class Statement>
@@ -210,7 +230,32 @@ class Worker {
   void follow_queues();
   void give_back_stale();
   void give_back(const std::vector<runtime::ClaimedTask>& tasks);
-  void end_expired(const std::vector<runtime::Attempt>& expired);
+  void end_expired(const std::vector<runtime::ClaimedTask>& expired);
+
+  // Circuits and retry budgets: worker_circuits.cpp.
+  using Chore = std::function<void()>;
+  struct Claimed {
+    runtime::QueueClaim claim;
+    std::size_t queue = 0;
+    std::vector<runtime::ClaimedTask> tasks = {};
+    runtime::Place first = 0;
+    bool has_more = false;
+  };
+  void hand_out(const std::shared_ptr<Claimed>& claimed);
+  void hand_out(const Claimed& claimed, runtime::SortingOut sorting, const std::set<TaskId>& first_runs);
+  void admit(const std::shared_ptr<runtime::SortingOut>& sorting, std::string_view circuit, std::size_t count);
+  [[nodiscard]] runtime::SortedOut sorted_out(Executor& executor, runtime::SortingOut sorting,
+                                              const std::set<TaskId>& first_runs);
+  void defer(const std::vector<runtime::Deferral>& tasks);
+  void defer_ready(const Claimed& claimed, const std::string& circuit);
+  void refresh_circuits();
+  static void follow_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now);
+  void note_event(std::string_view circuit, detail::CircuitEvent event);
+  void note_not_begun(const std::vector<runtime::ClaimedTask>& tasks);
+  void write_circuits();
+  void write_next_circuit();
+  template <class How, class Then, class Fails>
+  void change_circuit(const std::string& name, How how, Then then, Fails fails);
   [[nodiscard]] std::vector<TaskId> release(std::int64_t lease, const std::vector<runtime::Attempt>& attempts,
                                             std::int64_t session) const;
   [[nodiscard]] std::vector<runtime::Attempt> held() const;
@@ -322,6 +367,8 @@ class Worker {
   std::uint64_t waits_ = 0;
   std::vector<std::string> heard_;  // notifications, by queue
   bool queues_told_ = false;
+  bool circuits_told_ = false;
+  std::deque<Chore> chores_;  // what is left to do of the answer to a claim
 
   bool keeper_waits_ = false;
   std::uint64_t keeper_waits_so_far_ = 0;
@@ -332,7 +379,17 @@ class Worker {
 
   runtime::ReportBatches reports_{batch_limits};
   std::optional<runtime::ReportBatch> batch_;  // in flight
+  /// What the completer writes of circuits, one after the other.
+  struct CircuitWriting {
+    runtime::CircuitLedger::EventsByCircuit left;
+    std::vector<std::string> untried;
+  };
+  std::optional<CircuitWriting> writing_;
+  TimePoint writes_circuits_at_ = runtime::never;  // the completer wakes up for that
 };
+
+/// Of a task's declaration.
+[[nodiscard]] Kind kind_of(const runtime::ClaimedTask& task);
 
 template <class Statement, class Fails>
 void Worker::ask(Statement statement, Fails fails) {
@@ -374,6 +431,30 @@ void Worker::ask(Statement statement, Fails fails) {
       });
     });
   }
+}
+
+/// The answer itself goes on with the claimer's next step.
+template <class Statement>
+void Worker::ask_claimer_first(Statement statement) {
+  if (!claimer_has_connection_) {
+    claimer_failed();
+    return claimer_continue();
+  }
+  ask(std::move(statement), [this] {
+    if (world_.mutant != Mutant::ignores_a_lost_answer) claimer_failed();
+    later(world_.scheduler.between(std::chrono::milliseconds{1}, std::chrono::milliseconds{100}),
+          [this] { claimer_step(); });
+  });
+}
+
+template <class Statement>
+void Worker::ask_claimer(Statement statement) {
+  ask_claimer_first([this, statement = std::move(statement)]() mutable {
+    return [this, answer = statement()] {
+      answer();
+      claimer_continue();
+    };
+  });
 }
 
 }  // namespace dogged::sim

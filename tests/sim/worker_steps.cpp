@@ -13,6 +13,7 @@ using runtime::Attempt;
 using runtime::WaitPlan;
 using Item = ScriptItem::Kind;
 
+constexpr int giving_up = 30;     // percent of handlers that get no answer are asked to stop before they have one
 constexpr int part_of_step = 16;  // of a handler's random numbers, and the next ones for later items
 
 }  // namespace
@@ -34,7 +35,8 @@ void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& 
       },
       [this, &executor, runner, handler, statement] {
         if (runner->handlers != handler) return;
-        if (runner->reason != StopReason::none) return fail(executor, *runner, "AGAIN");
+        const bool gives_up = runner->reason != StopReason::none || world_.scheduler.chance(giving_up);
+        if (gives_up) return fail(executor, *runner, "AGAIN");
         later_in_handler(world_.scheduler.between(1ms, 100ms), runner,
                          [this, &executor, runner, statement] { ask_for_handler(executor, runner, statement); });
       });
