@@ -169,6 +169,9 @@ class PageServer::Impl {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
+    // An answer is several writes. Without this the last ones wait until the client confirms the first, which takes 40
+    // ms.
+    server_.set_tcp_nodelay(true);
     server_.set_payload_max_length(longest_request);
     server_.Get(".*", [this](const httplib::Request& request, httplib::Response& response) {
       send(respond_(request.path, request.get_header_value("Accept")), response);
