@@ -72,7 +72,7 @@ TEST_CASE("scrapers that never read are cut off: more of them than there are thr
 }
 
 TEST_CASE("a scraper that reads a little now and then is cut off before it has read a large page") {
-  const ServerOfPages pages;
+  const ServerOfPages pages{{.request = 3s}};
   const PageServer& server = pages.server;
   httplib::Client client{"127.0.0.1", server.address().port};
   client.set_read_timeout(60);
