@@ -263,7 +263,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $$;
 comment on function dogged.refuse_task(text, jsonb, text, timestamptz, integer, text, timestamptz, text[], bigint, integer, integer) is
-  'Internal: raises the error that says what is wrong with a task that enqueue refuses. number: as of task_in_call.';
+  'Internal: raises the error of a task that enqueue refuses. number: as of task_in_call.';
 
 create or replace function dogged.refuse_arrays(lengths jsonb, tasks integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$

@@ -513,7 +513,7 @@ begin
   end loop;
 end $$;
 comment on function dogged.next_ticks(text, text, timestamptz, integer) is
-  'The times at which a spec fires next, 1 to 10,000 of them, for people who write one: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
+  'The next 1 to 10,000 times at which a spec fires, to try a spec out: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
 
 create or replace view dogged.schedule_overview as
 select s.id, s.name, s.task, s.spec, s.time_zone,

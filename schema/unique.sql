@@ -269,7 +269,7 @@ begin
 end $$;
 comment on function dogged.meet_holder(bigint, timestamptz, dogged.unique_while, dogged.unique_conflict, interval, text, text, jsonb,
                                        interval, timestamptz, timestamptz, integer, integer) is
-  'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
+  'Internal: decides an enqueue of a unique key that the task `holder` took last: existed, updated, or null: the key is free.';
 
 create or replace function dogged.those(list anyarray, positions integer[]) returns anyarray
 language sql immutable parallel safe as $$

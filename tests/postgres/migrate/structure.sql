@@ -2926,7 +2926,7 @@ begin
   return 'updated';
 end $$;
 
-COMMENT ON FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) IS 'Internal: what becomes of an enqueue whose unique key names the task `holder`: existed, updated, or null: the key is free.';
+COMMENT ON FUNCTION dogged.meet_holder(holder bigint, taken_at timestamp with time zone, unique_while dogged.unique_while, on_conflict dogged.unique_conflict, unique_period interval, name text, unique_key text, args jsonb, latest interval, run_at timestamp with time zone, expires_at timestamp with time zone, args_version integer, number integer) IS 'Internal: decides an enqueue of a unique key that the task `holder` took last: existed, updated, or null: the key is free.';
 
 CREATE FUNCTION dogged.merge_dead_letters(ids bigint[], attempts integer[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -3257,7 +3257,7 @@ begin
   end loop;
 end $$;
 
-COMMENT ON FUNCTION dogged.next_ticks(spec text, time_zone text, after timestamp with time zone, most integer) IS 'The times at which a spec fires next, 1 to 10,000 of them, for people who write one: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
+COMMENT ON FUNCTION dogged.next_ticks(spec text, time_zone text, after timestamp with time zone, most integer) IS 'The next 1 to 10,000 times at which a spec fires, to try a spec out: select * from dogged.next_ticks(''0 3 * * *'', ''Europe/Berlin'').';
 
 CREATE FUNCTION dogged.next_ticks_of(name text, most integer DEFAULT 10) RETURNS TABLE(scheduled_at timestamp with time zone, fires_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4198,7 +4198,7 @@ begin
   raise exception using message = mistake, hint = remedy, errcode = code;
 end $_$;
 
-COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, number integer) IS 'Internal: raises the error that says what is wrong with a task that enqueue refuses. number: as of task_in_call.';
+COMMENT ON FUNCTION dogged.refuse_task(name text, args jsonb, queue text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer, number integer) IS 'Internal: raises the error of a task that enqueue refuses. number: as of task_in_call.';
 
 CREATE FUNCTION dogged.refuse_to_forget_worker() RETURNS trigger
     LANGUAGE plpgsql
