@@ -1,4 +1,4 @@
-// The services of a worker that fail now. Their sessions note this, and the worker's status tells it.
+// The services of a worker that fail now. Their sessions note each failure, and the worker's status shows it.
 #pragma once
 
 #include <map>

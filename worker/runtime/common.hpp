@@ -1,4 +1,4 @@
-// What all incarnations of a worker have in common.
+// The settings and parts that all incarnations of a worker share.
 #pragma once
 
 #include <exception>

@@ -16,8 +16,8 @@ struct Common;
 /// With a previous lease the function does not throw the first two, but tries again.
 [[nodiscard]] std::optional<Registration> register_first(Common& common);
 
-/// Registers the incarnation after the one whose lease was `lost`. Tries until it succeeds. Nothing if the worker was
-/// told to stop before.
+/// Registers the incarnation after the one whose lease was `lost`. The function tries until it succeeds. Nothing if the
+/// worker was told to stop before.
 [[nodiscard]] std::optional<Registration> register_again(Common& common, std::int64_t lost);
 
 }  // namespace dogged::runtime

@@ -1,4 +1,4 @@
-// What a worker publishes of its tasks, and how that differs from what other workers have published.
+// Publishes a worker's declarations of its tasks, and compares them with those that other workers have published.
 #pragma once
 
 #include <functional>
