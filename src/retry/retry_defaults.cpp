@@ -13,6 +13,8 @@
 
 #include <dogged/retry_options.hpp>
 
+#include "retry/random_bits.hpp"
+
 namespace dogged {
 namespace {
 
@@ -40,11 +42,15 @@ struct Generator {
 
 }  // namespace
 
-double random_draw() {
+std::uint64_t detail::random_bits() {
   thread_local Generator generator;
   if (generator.seeded_at != forks_so_far()) generator = Generator{};
+  return generator.engine();
+}
+
+double random_draw() {
   // The upper 53 bits, as many as a double holds: never 1.
-  return static_cast<double>(generator.engine() >> 11) * 0x1p-53;
+  return static_cast<double>(detail::random_bits() >> 11) * 0x1p-53;
 }
 
 bool wait_or_stop(std::chrono::nanoseconds duration, std::stop_token stop) {

@@ -4,8 +4,12 @@
 
 #include <dogged/trace_context.hpp>
 
+#include "trace/hex.hpp"
+
 namespace dogged {
 namespace {
+
+using detail::add_hex;
 
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::size_t traceparent_length = 55;  // of version 00: 2 - 32 - 16 - 2 digits and three dashes
@@ -22,13 +26,6 @@ bool read_hex(std::string_view text, std::span<std::uint8_t> into) {
     into[i] = static_cast<std::uint8_t>(high * 16 + low);
   }
   return true;
-}
-
-void add_hex(std::string& text, std::span<const std::uint8_t> bytes) {
-  for (const std::uint8_t byte : bytes) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
 }
 
 bool is_zero(std::span<const std::uint8_t> id) {

@@ -47,7 +47,7 @@ class OtlpExporter {
   const OtlpSettings settings_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
-  const OtlpJson json_;
+  OtlpJson json_;
   OtlpPost post_;
   ExportPlan plan_;
   std::vector<Span> batch_;  // under way

@@ -1,12 +1,13 @@
 // See otlp_json.hpp.
 #include "trace/otlp_json.hpp"
 
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 
 #include <nlohmann/json.hpp>
+
+#include "trace/hex.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -28,52 +29,28 @@ void add_number(std::string& json, std::int64_t number) {
   json.append(digits, end);
 }
 
-/// A 64-bit number is a text in OTLP's JSON.
-void add_quoted_number(std::string& json, std::int64_t number) {
-  json += '"';
-  add_number(json, number);
-  json += '"';
-}
-
-void add_key(std::string& json, std::string_view key) {
-  if (json.back() == '}') json += ',';
-  ((json += R"({"key":)") += as_json_text(key)) += R"(,"value":{)";
-}
-
 /// With a literal key, and a value that needs no escapes.
 void add_text(std::string& json, std::string_view key, std::string_view value) {
-  if (json.back() == '}') json += ',';
-  (((json += R"({"key":")") += key) += R"(","value":{"stringValue":")") += value;
+  (((json += R"(,{"key":")") += key) += R"(","value":{"stringValue":")") += value;
   json += R"("}})";
 }
 
+/// With a literal key. A 64-bit number is a text in OTLP's JSON.
 void add_number(std::string& json, std::string_view key, std::int64_t value) {
-  if (json.back() == '}') json += ',';
-  ((json += R"({"key":")") += key) += R"(","value":{"intValue":)";
-  add_quoted_number(json, value);
-  json += "}}";
+  ((json += R"(,{"key":")") += key) += R"(","value":{"intValue":")";
+  add_number(json, value);
+  json += R"("}})";
 }
 
 void add_free_text(std::string& json, std::string_view key, std::string_view value) {
-  add_key(json, key);
-  ((json += R"("stringValue":)") += as_json_text(value)) += "}}";
-}
-
-template <std::size_t Size>
-void add_hex(std::string& json, const std::array<std::uint8_t, Size>& id) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::array<char, 2 * Size> text;
-  for (std::size_t i = 0; i < Size; ++i) {
-    text[2 * i] = digits[id[i] >> 4];
-    text[2 * i + 1] = digits[id[i] & 0xf];
-  }
-  json.append(text.data(), text.size());
+  ((json += R"(,{"key":)") += as_json_text(key)) += R"(,"value":{"stringValue":)";
+  (json += as_json_text(value)) += "}}";
 }
 
 /// The members that a span and a link share.
 void add_identity(std::string& json, const TraceContext& context) {
-  add_hex(json += R"("traceId":")", context.trace_id);
-  add_hex(json += R"(","spanId":")", context.span_id);
+  detail::add_hex(json += R"("traceId":")", context.trace_id);
+  detail::add_hex(json += R"(","spanId":")", context.span_id);
   json += '"';
   if (!context.tracestate.empty()) (json += R"(,"traceState":)") += as_json_text(context.tracestate);
 }
@@ -83,17 +60,33 @@ void add_flags(std::string& json, bool sampled, int of_other_span) {
   add_number(json, (sampled ? 1 : 0) | of_other_span);
 }
 
+/// The list of attributes up to those of the operation.
+void add_operation(std::string& json, std::string_view operation) {
+  json += R"(,"attributes":[{"key":"messaging.system","value":{"stringValue":"dogged"}})";
+  add_text(json, "messaging.operation.name", operation);
+  add_text(json, "messaging.operation.type", operation);
+}
+
+/// Behind those that its task's attempts share.
 void add_attributes_of_attempt(std::string& json, const Span& span) {
-  add_text(json, "messaging.destination.name", span.queue);
-  add_text(json, "messaging.message.id", std::to_string(span.task_id));
-  add_text(json, "dogged.task", span.task_name);
-  add_number(json, "dogged.attempt", span.attempt);
-  add_number(json, "dogged.retry_count", span.retry_count);
-  add_text(json, "dogged.outcome", to_text(span.outcome));
+  // One literal for an attribute that each attempt has: a span costs mostly the copying of short texts.
+  json += R"(,{"key":"messaging.message.id","value":{"stringValue":")";
+  add_number(json, span.task_id);
+  json += R"("}},{"key":"dogged.attempt","value":{"intValue":")";
+  add_number(json, span.attempt);
+  json += R"("}},{"key":"dogged.retry_count","value":{"intValue":")";
+  add_number(json, span.retry_count);
+  json += R"("}},{"key":"dogged.outcome","value":{"stringValue":")";
+  (json += to_text(span.outcome)) += R"("}})";
   if (span.retry_in) add_number(json, "dogged.delay_ms", span.retry_in->count());
 }
 
-void add_attributes_of_call(std::string& json, const Span& span) {
+/// The name, the kind and the attributes of a call that enqueues. Its names are not checked yet.
+void add_call(std::string& json, const Span& span, std::string_view worker) {
+  ((json += R"(,"name":)") += as_json_text("send " + span.task_name)) += R"(,"kind":)";
+  add_number(json, kind_producer);
+  add_operation(json, "send");
+  json += worker;
   if (!span.queue.empty()) add_free_text(json, "messaging.destination.name", span.queue);
   if (span.tasks > 1) {
     add_number(json, "messaging.batch.message_count", static_cast<std::int64_t>(span.tasks));
@@ -101,22 +94,6 @@ void add_attributes_of_call(std::string& json, const Span& span) {
     add_text(json, "messaging.message.id", std::to_string(span.task_id));
   }
   add_free_text(json, "dogged.task", span.task_name);
-}
-
-void add_attributes(std::string& json, const Span& span, std::string_view worker) {
-  const bool is_attempt = span.kind == Span::Kind::process;
-  json += is_attempt ? R"(,"attributes":[)"
-                       R"({"key":"messaging.system","value":{"stringValue":"dogged"}},)"
-                       R"({"key":"messaging.operation.name","value":{"stringValue":"process"}},)"
-                       R"({"key":"messaging.operation.type","value":{"stringValue":"process"}})"
-                     : R"(,"attributes":[)"
-                       R"({"key":"messaging.system","value":{"stringValue":"dogged"}},)"
-                       R"({"key":"messaging.operation.name","value":{"stringValue":"send"}},)"
-                       R"({"key":"messaging.operation.type","value":{"stringValue":"send"}})";
-  if (!worker.empty()) (json += ',') += worker;
-  is_attempt ? add_attributes_of_attempt(json, span) : add_attributes_of_call(json, span);
-  if (!span.error_code.empty()) add_text(json, "error.type", span.error_code);
-  json += ']';
 }
 
 bool is_error(const Span& span) {
@@ -131,28 +108,46 @@ void add_status(std::string& json, const Span& span) {
   ((json += R"(,"message":)") += as_json_text(span.error_message)) += '}';
 }
 
-void add_span(std::string& json, const Span& span, std::string_view worker) {
+}  // namespace
+
+OtlpJson::OtlpJson(const std::vector<std::pair<std::string, std::string>>& resource, std::string_view worker) {
+  std::string attributes;
+  for (const auto& [key, value] : resource) add_free_text(attributes, key, value);
+  if (!attributes.empty()) attributes.erase(0, 1);  // the comma
+  head_ = R"({"resourceSpans":[{"resource":{"attributes":[)" + attributes +
+          R"(]},"scopeSpans":[{"scope":{"name":"dogged","version":)" + as_json_text(DOGGED_VERSION) + R"(},"spans":[)";
+  if (!worker.empty()) add_free_text(worker_, "messaging.client.id", worker);
+}
+
+void OtlpJson::write_request(std::span<const Span> spans, std::string& json) {
+  json = head_;
+  for (const Span& span : spans) add_span(json, span);
+  json += "]}]}]}";
+}
+
+void OtlpJson::add_span(std::string& json, const Span& span) {
   if (json.back() == '}') json += ',';
   json += '{';
   add_identity(json, span.context);
   if (span.parent) {
-    add_hex(json += R"(,"parentSpanId":")", *span.parent);
+    detail::add_hex(json += R"(,"parentSpanId":")", *span.parent);
     json += '"';
   }
+  json += R"(,"startTimeUnixNano":")";
+  add_number(json, span.began_ns);
+  json += R"(","endTimeUnixNano":")";
+  add_number(json, span.ended_ns);
+  json += '"';
   if (span.kind == Span::Kind::process) {
     add_flags(json, span.context.sampled, span.parent ? is_remote : 0);
-    ((json += R"(,"name":"process )") += span.task_name) += R"(","kind":)";
-    add_number(json, kind_consumer);
+    json += shared_by_attempts(span);
+    add_attributes_of_attempt(json, span);
   } else {
     add_flags(json, span.context.sampled, span.parent ? is_known : 0);
-    ((json += R"(,"name":)") += as_json_text("send " + span.task_name)) += R"(,"kind":)";
-    add_number(json, kind_producer);
+    add_call(json, span, worker_);
   }
-  json += R"(,"startTimeUnixNano":)";
-  add_quoted_number(json, span.began_ns);
-  json += R"(,"endTimeUnixNano":)";
-  add_quoted_number(json, span.ended_ns);
-  add_attributes(json, span, worker);
+  if (!span.error_code.empty()) add_text(json, "error.type", span.error_code);
+  json += ']';
   if (span.link) {
     json += R"(,"links":[{)";
     add_identity(json, *span.link);
@@ -163,21 +158,18 @@ void add_span(std::string& json, const Span& span, std::string_view worker) {
   json += '}';
 }
 
-}  // namespace
-
-OtlpJson::OtlpJson(const std::vector<std::pair<std::string, std::string>>& resource, std::string_view worker) {
-  head_ = R"({"resourceSpans":[{"resource":{"attributes":[)";
-  for (const auto& [key, value] : resource) add_free_text(head_, key, value);
-  head_ += R"(]},"scopeSpans":[{"scope":{"name":"dogged","version":)" + as_json_text(DOGGED_VERSION) + R"(},"spans":[)";
-  if (!worker.empty()) {
-    worker_ = R"({"key":"messaging.client.id","value":{"stringValue":)" + as_json_text(worker) + "}}";
-  }
-}
-
-void OtlpJson::write_request(std::span<const Span> spans, std::string& json) const {
-  json = head_;
-  for (const Span& span : spans) add_span(json, span, worker_);
-  json += "]}]}]}";
+const std::string& OtlpJson::shared_by_attempts(const Span& span) {
+  auto queue = shared_by_attempts_.find(span.queue);
+  if (queue == shared_by_attempts_.end()) queue = shared_by_attempts_.try_emplace(span.queue).first;
+  ByTask& by_task = queue->second;
+  if (const auto task = by_task.find(span.task_name); task != by_task.end()) return task->second;
+  std::string shared = R"(,"name":"process )" + span.task_name + R"(","kind":)";
+  add_number(shared, kind_consumer);
+  add_operation(shared, "process");
+  shared += worker_;
+  add_text(shared, "messaging.destination.name", span.queue);
+  add_text(shared, "dogged.task", span.task_name);
+  return by_task.try_emplace(span.task_name, std::move(shared)).first->second;
 }
 
 RejectedSpans rejected_in(std::string_view body) {

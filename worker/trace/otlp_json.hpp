@@ -2,6 +2,8 @@
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,18 +14,25 @@
 
 namespace dogged::runtime {
 
-/// The parts that all spans of a worker share.
+/// Renders each text that spans share once. Not thread-safe.
 class OtlpJson {
  public:
   /// `worker` is the worker's name; empty: there is none.
   OtlpJson(const std::vector<std::pair<std::string, std::string>>& resource, std::string_view worker);
 
   /// An ExportTraceServiceRequest, in place of what `json` has. A text that was one before has the memory for it.
-  void write_request(std::span<const Span> spans, std::string& json) const;
+  void write_request(std::span<const Span> spans, std::string& json);
 
  private:
-  std::string head_;    // up to the first span
-  std::string worker_;  // its attribute; may be empty
+  using ByTask = std::map<std::string, std::string, std::less<>>;
+
+  void add_span(std::string& json, const Span& span);
+  /// The members and attributes that all attempts of a task in a queue share. A worker has few tasks and queues.
+  [[nodiscard]] const std::string& shared_by_attempts(const Span& span);
+
+  std::string head_;                                               // up to the first span
+  std::string worker_;                                             // its attribute, behind a comma; may be empty
+  std::map<std::string, ByTask, std::less<>> shared_by_attempts_;  // by queue
 };
 
 /// How many spans of a request the collector says that it has refused, and why: an ExportTraceServiceResponse. Nothing

@@ -5,10 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <utility>
 
-#include <dogged/retry_options.hpp>
+#include "retry/random_bits.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -19,11 +20,11 @@ using std::chrono::nanoseconds;
 /// An id of random bytes, which is not all zero.
 template <class Id>
 Id random_id() {
+  static_assert(sizeof(Id) % sizeof(std::uint64_t) == 0);
   Id id{};
-  constexpr double all = 4294967296.0;  // 2^32: a draw has 53 random bits
-  for (std::size_t i = 0; i < id.size(); i += 4) {
-    const auto bits = static_cast<std::uint32_t>(random_draw() * all);
-    for (std::size_t byte = 0; byte < 4; ++byte) id[i + byte] = static_cast<std::uint8_t>(bits >> (8 * byte));
+  for (std::size_t i = 0; i < id.size(); i += sizeof(std::uint64_t)) {
+    const std::uint64_t bits = detail::random_bits();
+    std::memcpy(id.data() + i, &bits, sizeof bits);
   }
   if (std::all_of(id.begin(), id.end(), [](std::uint8_t byte) { return byte == 0; })) id.back() = 1;
   return id;

@@ -5,7 +5,7 @@
 
 namespace dogged::runtime {
 
-void SpanQueue::push(Span span, TimePoint now) {
+void SpanQueue::push(Span&& span, TimePoint now) {
   const detail::Lock lock{mutex_};
   if (is_closed_) {
     ++tally_->traces.shutdown;

@@ -23,7 +23,7 @@ class SpanQueue {
       : most_(most), batch_(batch), tally_(std::move(tally)), on_work_(std::move(on_work)) {}
 
   /// Drops the span, and counts it, if there is no room.
-  void push(Span span, TimePoint now);
+  void push(Span&& span, TimePoint now);
   /// The oldest spans, at most a batch. Moves none of them, so that handlers which end meanwhile hardly wait.
   [[nodiscard]] std::vector<Span> take();
   [[nodiscard]] ExportPlan::Queued look() const;

@@ -67,7 +67,7 @@ TEST_CASE("the message of an error is cut to 1 KiB before its span waits, and is
   const runtime::Span span =
       span_of({}, {.outcome = AttemptOutcome::failed, .error_code = "BROKEN", .error_message = message});
   CHECK(span.error_message.size() == 1024);
-  const runtime::OtlpJson json{{{"service.name", "\xFF"}}, "app-1"};
+  runtime::OtlpJson json{{{"service.name", "\xFF"}}, "app-1"};
   std::string text = "of an earlier request";
   json.write_request(std::vector{span, span}, text);
   const auto request = nlohmann::json::parse(text);
