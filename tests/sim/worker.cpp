@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using runtime::ClaimedTask;
 using runtime::ClaimPlan;
+using runtime::CompleterPlan;
 using runtime::Incarnation;
 using runtime::KeeperPlan;
 using runtime::LastRelease;
@@ -124,7 +125,8 @@ void Worker::end_life() {
   reports_ = ReportBatches{batch_limits};
   batch_.reset();
   writing_.reset();
-  writes_circuits_at_ = runtime::never;
+  completer_ = {};
+  completer_wakes_at_ = runtime::never;
 }
 
 void Worker::crash(Duration delay) {
@@ -746,16 +748,35 @@ void Worker::replace(Executor& executor, std::size_t index) {
 
 // The completer.
 
-/// As Completer::run: it writes circuits after each batch, and when that is due.
+/// As Completer::run.
 void Worker::completer_step() {
   if (batch_ || writing_) return;
-  if (!reports_.has_waiting()) return write_circuits();
-  if (life_->lease.state() == Lease::State::lapsed) {  // it sends nothing while the lease is in doubt
-    later(50ms, [this] { completer_step(); });
-    return;
+  const bool is_lapsed = life_->lease.state() == Lease::State::lapsed;
+  const CompleterPlan::Action action = completer_.next(
+      {.has_reports = reports_.has_waiting(), .is_lease_lapsed = is_lapsed, .circuits_at = life_->circuits.writes_at()},
+      now());
+  switch (action.step) {
+    case CompleterPlan::Step::prove:  // nothing can be missing here
+      completer_.on_proved();
+      return completer_step();
+    case CompleterPlan::Step::send:
+      batch_.emplace(reports_.take());
+      return batch_goes_on();
+    case CompleterPlan::Step::write_circuits:
+      return write_circuits();
+    case CompleterPlan::Step::wait:
+      // Where the lease keeper would wake the completer.
+      return completer_waits(is_lapsed ? std::min(action.until, now() + 50ms) : action.until);
+    case CompleterPlan::Step::end:
+      return;
   }
-  batch_.emplace(reports_.take());
-  batch_goes_on();
+}
+
+void Worker::completer_waits(TimePoint until) {
+  const bool is_awaited = completer_wakes_at_ > now() && completer_wakes_at_ <= until;
+  if (until == runtime::never || is_awaited) return;
+  completer_wakes_at_ = until;
+  later(until - now(), [this] { completer_step(); });
 }
 
 void Worker::batch_goes_on() {
@@ -769,11 +790,10 @@ void Worker::batch_goes_on() {
     case ReportBatch::State::ended:
       break;
   }
-  const ReportBatches::Resend resend = reports_.on_written(batch_->take_again());
+  completer_.on_written(reports_.on_written(batch_->take_again()), now());
   batch_.reset();
   wake_claimer();
-  if (resend != ReportBatches::Resend::next) write_circuits();
-  later(resend == ReportBatches::Resend::next ? Duration{10ms} : Duration{1us}, [this] { completer_step(); });
+  later(Duration{1us}, [this] { completer_step(); });
 }
 
 void Worker::note_taken(const ReportBatch::Taken& taken) {

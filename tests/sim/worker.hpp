@@ -1,7 +1,7 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
-// SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, ReportBatches and
-// ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and Shutdown. The network between them loses requests and
-// answers, and delivers statements late. Handlers take virtual time.
+// SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
+// ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and Shutdown. The network between them
+// loses requests and answers, and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
@@ -30,6 +30,7 @@
 #include "promises.hpp"
 #include "report/batch.hpp"
 #include "report/batches.hpp"
+#include "report/completer_plan.hpp"
 #include "run/ending.hpp"
 #include "run/pool.hpp"
 #include "runtime/incarnation.hpp"
@@ -312,6 +313,7 @@ class Worker {
   void add(runtime::Report report);
 
   void completer_step();
+  void completer_waits(TimePoint until);
   void send();
   void explain();
   void batch_goes_on();
@@ -385,7 +387,8 @@ class Worker {
     std::vector<std::string> untried;
   };
   std::optional<CircuitWriting> writing_;
-  TimePoint writes_circuits_at_ = runtime::never;  // the completer wakes up for that
+  runtime::CompleterPlan completer_;
+  TimePoint completer_wakes_at_ = runtime::never;
 };
 
 /// Of a task's declaration.

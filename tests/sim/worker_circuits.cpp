@@ -259,20 +259,11 @@ void Worker::note_not_begun(const std::vector<ClaimedTask>& tasks) {
   for (const ClaimedTask& task : tasks) {
     note_event(task.definition->circuit, {detail::CircuitEvent::Kind::abandon, task.circuit_generation});
   }
-  if (life_->circuits.writes_at() <= now()) completer_step();
+  completer_step();
 }
 
-/// As Completer::write_circuits and Circuits::write_noted: a transaction for each circuit.
+/// As Circuits::write_noted: a transaction for each circuit.
 void Worker::write_circuits() {
-  const TimePoint at = life_->circuits.writes_at();
-  if (at == runtime::never || writing_) return;
-  if (at > now()) {
-    if (std::exchange(writes_circuits_at_, at) == at) return;
-    return later(at - now(), [this] { completer_step(); });
-  }
-  if (life_->lease.state() == runtime::Lease::State::lapsed) {
-    return later(50ms, [this] { completer_step(); });
-  }
   writing_.emplace(CircuitWriting{life_->circuits.take_noted(), {}});
   for (const auto& [name, events] : writing_->left) writing_->untried.push_back(name);
   write_next_circuit();

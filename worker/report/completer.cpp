@@ -21,7 +21,6 @@
 namespace dogged::runtime {
 namespace {
 
-constexpr milliseconds resend_while_locked{10};  // the pause before a batch with reports on locked rows
 constexpr milliseconds patience_at_finish{100};
 
 std::vector<TaskId> ids_of(std::span<const Report> reports) {
@@ -72,44 +71,58 @@ std::size_t Completer::finish(TimePoint until) {
 
 void Completer::run() {
   const std::stop_callback ends_wait{service_.stop_token(), [this] { queue_.finish(); }};
-  if (!get_ready()) return;
-  for (bool is_finished = false; !is_finished;) {
-    std::vector<Report> reports = queue_.take_batch([this] { return lease_->state() != Lease::State::lapsed; },
-                                                    [this] { return circuits_->writes_at(); });
-    if (!reports.empty() && !write_batch(std::move(reports))) return;
-    is_finished = queue_.is_finished();  // before the circuits: what was noted before finish() is written
-    write_circuits();
+  for (CompleterPlan::Action action = next_action(); action.step != CompleterPlan::Step::end; action = next_action()) {
+    switch (action.step) {
+      case CompleterPlan::Step::prove:
+        prove();
+        break;
+      case CompleterPlan::Step::send:
+        write_batch();
+        break;
+      case CompleterPlan::Step::write_circuits:
+        write_circuits();
+        break;
+      case CompleterPlan::Step::wait:
+        queue_.wait_for_news(action.until);
+        break;
+      case CompleterPlan::Step::end:
+        break;
+    }
   }
+}
+
+CompleterPlan::Action Completer::next_action() {
+  const ReportQueue::Look look = queue_.look();
+  if (look.is_finished) plan_.on_finish();
+  return plan_.next({.has_reports = look.has_waiting,
+                     .is_lease_lapsed = lease_->state() == Lease::State::lapsed,
+                     .circuits_at = circuits_->writes_at()},
+                    SteadyClock::now());
 }
 
 /// Writes an empty batch, so that no task begins whose end cannot be recorded. The write proves the connection, the
-/// rights and the tables, and plans the statement. False if finish() gave up before.
-bool Completer::get_ready() {
-  while (!service_.is_stopping()) {
-    try {
-      session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
-      session().succeeded();
-      is_ready_ = true;
-      listener_.on_room();
-      return true;
-    } catch (const std::exception& error) {
-      service_.recover_from(error);
-    }
+/// rights and the tables, and plans the statement.
+void Completer::prove() {
+  try {
+    session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
+    session().succeeded();
+    plan_.on_proved();
+    is_ready_ = true;
+    listener_.on_room();
+  } catch (const std::exception& error) {
+    service_.recover_from(error);
   }
-  return false;
 }
 
-/// False if finish() gave up before the batch was written. Its reports stay counted.
-bool Completer::write_batch(std::vector<Report> reports) {
-  ReportBatch batch{std::move(reports)};
+/// If finish() gives up before, the batch stays in flight, and its reports stay counted.
+void Completer::write_batch() {
+  ReportBatch batch{queue_.take()};
   Effects effects;
-  if (!write(batch, effects)) return false;
-  const ReportBatches::Resend resend = queue_.batch_written(batch.take_again());
+  if (!write(batch, effects)) return plan_.on_given_up();
+  plan_.on_written(queue_.batch_written(batch.take_again()), SteadyClock::now());
   listener_.on_room();
   if (effects.has_ready) listener_.on_ready();
   if (!effects.ended.empty()) notify_awaiting(effects.ended);
-  if (resend == ReportBatches::Resend::next) session().pause(resend_while_locked, service_.stop_token());
-  return true;
 }
 
 /// Writes until the batch has ended. False if finish() gave up before.
@@ -224,9 +237,8 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
   }
 }
 
-/// If some is due. Notes that cannot be written stay, and are tried again.
+/// Notes that cannot be written stay, and are tried again.
 void Completer::write_circuits() {
-  if (SteadyClock::now() < circuits_->writes_at()) return;
   try {
     circuits_->write_noted(session().connection());
     session().succeeded();

@@ -2,8 +2,8 @@
 // gathers while one is being written. Between the batches the completer writes the news that attempts and given back
 // tasks have of their circuits.
 //
-// batches.hpp decides what is sent together, and batch.hpp how a batch gets on record. circuits/ledger.hpp decides when
-// events of circuits are written. The completer carries that out.
+// completer_plan.hpp decides what is done next, batches.hpp what is sent together, and batch.hpp how a batch gets on
+// record. circuits/ledger.hpp decides when events of circuits are written. The completer carries that out.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "lease/lease.hpp"
 #include "report/awaited.hpp"
 #include "report/batch.hpp"
+#include "report/completer_plan.hpp"
 #include "report/queue.hpp"
 #include "report/recorded.hpp"
 #include "tasks/claimed_task.hpp"
@@ -63,9 +64,9 @@ class Completer {
   /// A client waits for the end of a task, and is notified if the task ends here.
   void note_awaited(TaskId id) { awaited_.note(id, SteadyClock::now()); }
   /// The lease is not lapsed any more. While the lease is lapsed, no report is sent.
-  void note_lease_decided() { queue_.ask_again(); }
+  void note_lease_decided() { queue_.note_news(); }
   /// The claimer has noted events of circuits, which the completer writes.
-  void note_circuit_events() { queue_.ask_again(); }
+  void note_circuit_events() { queue_.note_news(); }
   /// Waits until all reports are written, or until `until`. True if all are.
   bool wait_written(TimePoint until) { return queue_.wait_empty(until); }
   /// As wait_written(), then ends the thread, and gives up the statement under way if need be. Gives how many reports
@@ -83,8 +84,9 @@ class Completer {
 
   [[nodiscard]] Session& session() const noexcept { return service_.session(); }
   void run();
-  [[nodiscard]] bool get_ready();
-  [[nodiscard]] bool write_batch(std::vector<Report> reports);
+  [[nodiscard]] CompleterPlan::Action next_action();
+  void prove();
+  void write_batch();
   [[nodiscard]] bool write(ReportBatch& batch, Effects& effects);
   void carry_out(ReportBatch& batch);
   void send(ReportBatch& batch);
@@ -103,6 +105,7 @@ class Completer {
   const AttemptLog attempt_log_;
   std::atomic<bool> is_ready_{false};
   ReportQueue queue_;
+  CompleterPlan plan_;
   Awaited awaited_;
   Service service_;  // last: its thread uses the members above
 };

@@ -9,6 +9,7 @@ void ReportQueue::add(Report&& report) {
   {
     const detail::Lock lock{mutex_};
     batches_.add(std::move(report));
+    has_news_ = true;
   }
   changed_.notify_all();
 }
@@ -23,13 +24,22 @@ std::vector<Attempt> ReportQueue::held() const {
   return batches_.held();
 }
 
-std::vector<Report> ReportQueue::take_batch(const std::function<bool()>& may_send,
-                                            const std::function<TimePoint()>& until) {
+ReportQueue::Look ReportQueue::look() {
+  const detail::Lock lock{mutex_};
+  has_news_ = false;
+  return {.has_waiting = batches_.has_waiting(), .is_finished = is_finished_};
+}
+
+void ReportQueue::wait_for_news(TimePoint until) {
   detail::Lock lock{mutex_};
-  while (!is_finished_ && (!batches_.has_waiting() || !may_send())) {
-    if (!changed_.wait_until(lock, until())) return {};
+  while (!has_news_) {
+    if (!changed_.wait_until(lock, until)) return;
   }
-  return is_finished_ ? std::vector<Report>{} : batches_.take();
+}
+
+std::vector<Report> ReportQueue::take() {
+  const detail::Lock lock{mutex_};
+  return batches_.take();
 }
 
 void ReportQueue::note_unsettled(std::vector<Attempt> attempts) {
@@ -47,8 +57,11 @@ ReportBatches::Resend ReportQueue::batch_written(std::vector<Report> again) {
   return resend;
 }
 
-void ReportQueue::ask_again() {
-  { const detail::Lock lock{mutex_}; }  // a wait that has just asked must not miss the notification
+void ReportQueue::note_news() {
+  {
+    const detail::Lock lock{mutex_};
+    has_news_ = true;
+  }
   changed_.notify_all();
 }
 
@@ -64,13 +77,9 @@ void ReportQueue::finish() {
   {
     const detail::Lock lock{mutex_};
     is_finished_ = true;
+    has_news_ = true;
   }
   changed_.notify_all();
-}
-
-bool ReportQueue::is_finished() const {
-  const detail::Lock lock{mutex_};
-  return is_finished_;
 }
 
 }  // namespace dogged::runtime

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include <dogged/detail/mutex.hpp>
@@ -22,25 +21,31 @@ class ReportQueue {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<Attempt> held() const;
 
-  /// Waits until there is a report and `may_send` gives true, until the time that `until` gives, or until finish().
-  /// Gives a batch, which is in flight from then on; empty if there is none.
-  [[nodiscard]] std::vector<Report> take_batch(const std::function<bool()>& may_send,
-                                               const std::function<TimePoint()>& until);
+  struct Look {
+    bool has_waiting = false;  ///< some report is in no batch that was taken
+    bool is_finished = false;
+  };
+  /// For the completer. wait_for_news() tells it of what happens from now on.
+  [[nodiscard]] Look look();
+  /// Waits until a report is added, until note_news() or finish() was called since look(), or until `until`.
+  void wait_for_news(TimePoint until);
+  /// The next batch, which is in flight from then on; empty if no report waits.
+  [[nodiscard]] std::vector<Report> take();
   void note_unsettled(std::vector<Attempt> attempts);
   ReportBatches::Resend batch_written(std::vector<Report> again);
 
-  /// The answers of `may_send` and `until` may have changed: take_batch() asks again.
-  void ask_again();
+  /// Something else that the completer looks at has changed.
+  void note_news();
   /// Waits until all reports are written, until `until`, or until finish(). True if all are written.
   bool wait_empty(TimePoint until);
-  /// From now on take_batch() gives nothing, and wait_empty() does not wait.
+  /// From now on wait_empty() does not wait.
   void finish();
-  [[nodiscard]] bool is_finished() const;
 
  private:
   mutable detail::Mutex mutex_;
   detail::Condition changed_;
   ReportBatches batches_ DOGGED_GUARDED_BY(mutex_);
+  bool has_news_ DOGGED_GUARDED_BY(mutex_) = false;  // since look()
   bool is_finished_ DOGGED_GUARDED_BY(mutex_) = false;
 };
 

@@ -1,10 +1,9 @@
 // Reports that wait for the completer, between threads.
 #include "report/queue.hpp"
 
-#include <atomic>
-#include <chrono>
+#include <functional>
 #include <future>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -23,11 +22,9 @@ Report queued(TaskId id) {
   return one;
 }
 
-bool always() { return true; }
-
 std::vector<TaskId> take_ids(ReportQueue& queue) {
   std::vector<TaskId> ids;
-  for (const Report& report : queue.take_batch(always, SteadyClock::now)) ids.push_back(report.id);
+  for (const Report& report : queue.take()) ids.push_back(report.id);
   return ids;
 }
 
@@ -52,31 +49,36 @@ TEST_CASE("a report is held from when it is added until its batch is written, in
   CHECK(queue.wait_empty(SteadyClock::now()));
 }
 
-TEST_CASE("nothing is sent while it may not be, nor once the queue is finished") {
+TEST_CASE("a wait for news ends by what happens after the look, whether before the wait or during it") {
+  const auto [name, cause] = GENERATE(table<std::string, std::function<void(ReportQueue&)>>({
+      {"a report", [](ReportQueue& queue) { queue.add(queued(1)); }},
+      {"other news", [](ReportQueue& queue) { queue.note_news(); }},
+      {"the end", [](ReportQueue& queue) { queue.finish(); }},
+  }));
+  CAPTURE(name);
   ReportQueue queue;
-  queue.add(queued(1));
-  const TimePoint soon = SteadyClock::now() + 5ms;
-  CHECK(queue.take_batch([] { return false; }, [soon] { return soon; }).empty());
-  queue.finish();
-  CHECK(queue.is_finished());
-  CHECK(queue.take_batch(always, [] { return never; }).empty());
-  CHECK(queue.size() == 1);  // it stays counted
+  (void)queue.look();
+  cause(queue);
+  queue.wait_for_news(never);
+  (void)queue.look();
+  auto wait = std::async(std::launch::async, [&] { queue.wait_for_news(never); });
+  cause(queue);
+  wait.get();
+  (void)queue.look();
+  queue.wait_for_news(SteadyClock::now());  // nothing has happened since: only the time ends the wait
 }
 
-TEST_CASE("a wait for reports ends when the time is asked for again and has come") {
+TEST_CASE("a look tells of reports that wait, and of the end") {
   ReportQueue queue;
-  std::promise<void> asked;
-  std::atomic<bool> has_come{false};
-  auto batch = std::async(std::launch::async, [&, is_first = true]() mutable {
-    return queue.take_batch(always, [&] {
-      if (std::exchange(is_first, false)) asked.set_value();
-      return has_come ? TimePoint{} : never;
-    });
-  });
-  asked.get_future().wait();
-  has_come = true;
-  queue.ask_again();
-  CHECK(batch.get().empty());
+  CHECK_FALSE(queue.look().has_waiting);
+  queue.add(queued(1));
+  CHECK(queue.look().has_waiting);
+  (void)queue.take();
+  CHECK_FALSE(queue.look().has_waiting);
+  CHECK_FALSE(queue.look().is_finished);
+  queue.finish();
+  CHECK(queue.look().is_finished);
+  CHECK(queue.size() == 1);  // it stays counted
 }
 
 TEST_CASE("nobody waits for reports of a finished queue, which no thread writes any more") {
