@@ -87,7 +87,7 @@ std::string kind_of(const CLI::App& command, const CLI::Option& option) {
 }
 
 /// Within two seconds or not at all: the shell waits for the answer while a key is pressed.
-Texts ask(const Invocation& invocation, const std::string& kind) {
+Texts words_of(const Invocation& invocation, const std::string& kind) {
   Texts words;
   try {
     setenv("PGCONNECT_TIMEOUT", "2", 0);
@@ -126,7 +126,7 @@ std::string values(const CLI::App& command, CLI::Option& option, const Invocatio
   Candidates candidates{typed, before};
   for (const std::string& word : choices_of(option)) candidates.add(word, "");
   if (const std::string kind = kind_of(command, option); !kind.empty()) {
-    for (const std::string& word : ask(invocation, kind)) candidates.add(word, "");
+    for (const std::string& word : words_of(invocation, kind)) candidates.add(word, "");
   }
   return candidates.text();
 }
