@@ -708,7 +708,7 @@ void Worker::stop_all(StopReason reason) {
 
 bool Worker::runs(const runtime::Attempt& attempt) const {
   return std::any_of(life_->executors.begin(), life_->executors.end(), [&](const Executor& executor) {
-    const std::vector<std::size_t> running = executor.pool.running();
+    const std::vector<std::size_t> running = executor.pool.with_handler();
     return std::any_of(running.begin(), running.end(),
                        [&](std::size_t index) { return executor.runners[index]->slot.run().task.id == attempt.id; });
   });
@@ -719,9 +719,9 @@ bool Worker::holds_any() const {
                      [](const Executor& executor) { return executor.pool.holds_any(); });
 }
 
-bool Worker::runs_any() const {
+bool Worker::waits_or_is_busy() const {
   return std::any_of(life_->executors.begin(), life_->executors.end(),
-                     [](const Executor& executor) { return executor.pool.runs_any() || executor.pool.has_waiting(); });
+                     [](const Executor& executor) { return executor.pool.busy_any() || executor.pool.has_waiting(); });
 }
 
 /// While the lease is in doubt, the lease comes first.
@@ -1014,10 +1014,10 @@ void Worker::carry_out_shutdown() {
       life_->last_release.emplace(!life_->unstarted.empty(), action.until);
       return last_release_step();
     case Shutdown::Step::let_finish:
-      return wait_for(action.until, [this] { return !runs_any(); });
+      return wait_for(action.until, [this] { return !waits_or_is_busy(); });
     case Shutdown::Step::stop_handlers:
       stop_all(StopReason::shutdown);
-      return wait_for(action.until, [this] { return !runs_any(); });
+      return wait_for(action.until, [this] { return !waits_or_is_busy(); });
     case Shutdown::Step::give_up_handlers:
       give_up_handlers();
       return shutdown_step_ended(true);
@@ -1118,7 +1118,7 @@ void Worker::last_release_step() {
 void Worker::give_up_handlers() {
   for (Executor& executor : life_->executors) {
     executor.pool.close();
-    for (const std::size_t index : executor.pool.running()) life_->given_up.push_back(give_up(executor, index));
+    for (const std::size_t index : executor.pool.with_handler()) life_->given_up.push_back(give_up(executor, index));
   }
 }
 

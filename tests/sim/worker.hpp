@@ -306,7 +306,7 @@ class Worker {
   void stop_all(StopReason reason);
   [[nodiscard]] bool runs(const runtime::Attempt& attempt) const;
   [[nodiscard]] bool holds_any() const;
-  [[nodiscard]] bool runs_any() const;
+  [[nodiscard]] bool waits_or_is_busy() const;
   [[nodiscard]] runtime::Report give_up(Executor& executor, std::size_t index);
   void replace(Executor& executor, std::size_t index);
   void check_ends(const Runner& runner) const;

@@ -35,9 +35,9 @@ void write_worker(MetricsWriter& writer, const WorkerStatus& worker) {
   writer.family("dogged_worker_lease_seconds", "gauge", "How long the lease lasts unless it is renewed.");
   if (worker.lease) writer.sample({}, in_seconds_of(worker.lease->left));
   writer.family("dogged_worker_slots", "gauge", "How many tasks of a queue run at once.");
-  for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.slots});
+  for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.at_once});
   writer.family("dogged_worker_running_tasks", "gauge", "Handlers that run now.");
-  for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.running});
+  for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.busy});
   writer.family("dogged_worker_waiting_tasks", "gauge", "Claimed tasks that wait for a thread.");
   for (const auto& [queue, load] : worker.queues) writer.sample({{"queue_name", queue}}, std::uint64_t{load.waiting});
   writer.family("dogged_worker_fenced_total", "counter",
@@ -90,7 +90,7 @@ Page status_page(const WorkerStatus& worker) {
   }
   for (const auto& [queue, load] : worker.queues) {
     json["queues"].push_back(
-        {{"name", queue}, {"slots", load.slots}, {"running", load.running}, {"waiting", load.waiting}});
+        {{"name", queue}, {"slots", load.at_once}, {"running", load.busy}, {"waiting", load.waiting}});
   }
   return {.content_type = "application/json",
           .body = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"};

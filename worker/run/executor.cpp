@@ -174,7 +174,7 @@ void Executor::State::end_broken(Runner& runner, std::exception_ptr error) {
                       task.id, task.attempt, message_of(error));
       return;
     }
-    if (!pool.runs_any()) idle.notify_all();
+    if (!pool.busy_any()) idle.notify_all();
   }
   around.listener.on_defect(std::move(error));
 }
@@ -204,7 +204,7 @@ void Executor::State::run_tasks(Runner& runner) {
     if (next == Pool::Next::run) {
       pool.on_reported(runner.slot);
       runner.forget_run();
-      if (!pool.runs_any()) idle.notify_all();
+      if (!pool.busy_any()) idle.notify_all();
     }
   }
 }
@@ -305,10 +305,10 @@ std::vector<ClaimedTask> Executor::take_back_older_than(milliseconds age) {
 
 bool Executor::wait_idle(SteadyClock::time_point until) {
   detail::Lock lock{state_->mutex};
-  while (state_->pool.runs_any() || state_->pool.has_waiting()) {
+  while (state_->pool.busy_any() || state_->pool.has_waiting()) {
     if (!state_->idle.wait_until(lock, until)) break;
   }
-  return !state_->pool.runs_any() && !state_->pool.has_waiting();
+  return !state_->pool.busy_any() && !state_->pool.has_waiting();
 }
 
 void Executor::stop_all(StopReason reason) {
@@ -358,15 +358,15 @@ void Executor::State::replace(std::size_t index) {
   threads.pop_back();
   start_missing_threads();
   work_or_end.notify_one();  // if no thread was started, one that waits may take the next task now
-  if (!pool.runs_any()) idle.notify_all();
+  if (!pool.busy_any()) idle.notify_all();
 }
 
 std::vector<Report> Executor::give_up_all() {
   std::vector<Report> reports;
   detail::Lock lock{state_->mutex};
   state_->pool.close();
-  for (const std::size_t index : state_->pool.running()) reports.push_back(state_->give_up(index));
-  while (state_->pool.runs_any()) state_->idle.wait(lock);  // attempts that have ended are about to be reported
+  for (const std::size_t index : state_->pool.with_handler()) reports.push_back(state_->give_up(index));
+  while (state_->pool.busy_any()) state_->idle.wait(lock);  // attempts that have ended are about to be reported
   return reports;
 }
 

@@ -85,10 +85,10 @@ class Executor {
   /// Whether a task waits for a thread.
   [[nodiscard]] bool has_waiting() const;
 
-  /// Whether a task waits or runs.
+  /// Whether a task waits, runs or is being reported.
   [[nodiscard]] bool holds_any() const;
 
-  /// All attempts that wait or run.
+  /// All attempts that wait, run or are being reported.
   [[nodiscard]] std::vector<Attempt> held() const;
 
   /// Takes the tasks that expired before they could begin out of the executor.
@@ -101,7 +101,7 @@ class Executor {
   /// foreseen, cannot. Otherwise nothing.
   [[nodiscard]] std::vector<ClaimedTask> take_back_older_than(milliseconds age);
 
-  /// Waits until nothing runs, or until `until`. True if nothing runs.
+  /// Waits until no task waits, runs or is being reported, or until `until`. True if there is none.
   bool wait_idle(SteadyClock::time_point until);
 
   /// Sets the stop tokens of running attempts, and begins no more.

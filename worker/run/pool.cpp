@@ -38,7 +38,7 @@ std::vector<ClaimedTask> Pool::take_back_older_than(milliseconds age, TimePoint 
 
 Pool::Next Pool::next(Slot& slot, TimePoint now, TimePoint held_until) {
   require_invariant(slot.state_ == SlotState::idle, "a thread takes its next task after it has reported the last");
-  if (closed_ || running_ >= concurrency_ || waiting_.empty()) return Next::wait;
+  if (closed_ || busy_ >= concurrency_ || waiting_.empty()) return Next::wait;
   if (now >= held_until) {
     close();
     return Next::wait;
@@ -51,13 +51,13 @@ Pool::Next Pool::next(Slot& slot, TimePoint now, TimePoint held_until) {
   slot.run_.emplace(std::move(waiting_.front()), now);
   waiting_.pop_front();
   slot.state_ = SlotState::running;
-  ++running_;
+  ++busy_;
   return Next::run;
 }
 
 bool Pool::on_ended(Slot& slot, std::chrono::nanoseconds run_time) {
   if (slot.state_ == SlotState::given_up) return false;
-  require_invariant(runs(slot), "a handler ends in a slot that runs");
+  require_invariant(has_handler(slot), "a handler ends in a slot that runs");
   note_run_time(run_time);
   slot.state_ = SlotState::reporting;
   ++reporting_;
@@ -69,13 +69,13 @@ void Pool::on_reported(Slot& slot) {
   slot.run_.reset();
   slot.state_ = SlotState::idle;
   --reporting_;
-  --running_;
+  --busy_;
 }
 
 bool Pool::on_broken(Slot& slot) {
   if (slot.state_ == SlotState::given_up) return false;
   if (slot.state_ == SlotState::reporting) --reporting_;
-  if (slot.state_ != SlotState::idle) --running_;
+  if (slot.state_ != SlotState::idle) --busy_;
   slot.state_ = SlotState::broken;
   return true;
 }
@@ -86,7 +86,7 @@ void Pool::note_run_time(std::chrono::nanoseconds run_time) {
   average_run_time_ = is_first ? run_time : average_run_time_ + (run_time - average_run_time_) / 16;
 }
 
-bool Pool::runs(const Slot& slot) noexcept {
+bool Pool::has_handler(const Slot& slot) noexcept {
   return slot.state_ == SlotState::running || slot.state_ == SlotState::stopping;
 }
 
@@ -110,7 +110,7 @@ TimePoint Pool::given_up_at(const Slot& slot) const {
 std::vector<Pool::Stop> Pool::stop_all(StopReason reason, TimePoint now) {
   close();
   std::vector<Stop> stops;
-  for (const std::size_t index : running()) stops.push_back(stop(index, reason, now));
+  for (const std::size_t index : with_handler()) stops.push_back(stop(index, reason, now));
   return stops;
 }
 
@@ -118,7 +118,7 @@ std::optional<Pool::Stop> Pool::cancel(TaskId id, int attempt, TimePoint now) {
   for (ClaimedTask& task : waiting_) {
     if (task.id == id && task.attempt == attempt) task.cancelled = true;
   }
-  for (const std::size_t index : running()) {
+  for (const std::size_t index : with_handler()) {
     const ClaimedTask& task = slots_[index]->run_->task;
     if (task.id == id && task.attempt == attempt) return stop(index, StopReason::cancelled, now);
   }
@@ -132,7 +132,7 @@ Pool::Due Pool::due(TimePoint now) {
     if (slot.state_ == SlotState::running && now >= slot.run_->deadline) {
       due.stops.push_back(stop(i, StopReason::timeout, now));
     }
-    if (!runs(slot)) continue;
+    if (!has_handler(slot)) continue;
     const TimePoint at = slot.state_ == SlotState::running ? slot.run_->deadline : given_up_at(slot);
     if (at <= now) {
       due.overdue.push_back(i);
@@ -143,19 +143,19 @@ Pool::Due Pool::due(TimePoint now) {
   return due;
 }
 
-std::vector<std::size_t> Pool::running() const {
-  std::vector<std::size_t> running;
+std::vector<std::size_t> Pool::with_handler() const {
+  std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (runs(*slots_[i])) running.push_back(i);
+    if (has_handler(*slots_[i])) indices.push_back(i);
   }
-  return running;
+  return indices;
 }
 
 std::pair<const Pool::Run&, StopReason> Pool::give_up(std::size_t index) {
   Slot& slot = *slots_.at(index);
-  require_invariant(runs(slot), "only an attempt that runs is given up");
+  require_invariant(has_handler(slot), "only an attempt that runs is given up");
   slot.state_ = SlotState::given_up;
-  --running_;
+  --busy_;
   return {*slot.run_, slot.reason_};
 }
 
@@ -164,15 +164,13 @@ std::size_t Pool::demand() const {
   const std::size_t ahead = prefetch(at_once, average_run_time_);
   const std::size_t target = at_once + ahead;
   // A thread that is reporting is as good as free: its report may be what makes the claimer ask.
-  const std::size_t held_now = waiting_.size() + running_ - reporting_;
+  const std::size_t held_now = waiting_.size() + busy_ - reporting_;
   // With tasks ahead there is time to gather a batch. Without them, every free thread counts.
   const std::size_t refill_below = ahead > 0 ? at_once + ahead / 2 : target;
   return held_now < refill_below ? target - held_now : 0;
 }
 
-Pool::Load Pool::load() const noexcept {
-  return {.slots = concurrency_, .running = running_, .waiting = waiting_.size()};
-}
+Pool::Load Pool::load() const noexcept { return {.at_once = concurrency_, .busy = busy_, .waiting = waiting_.size()}; }
 
 std::vector<Attempt> Pool::held() const {
   std::vector<Attempt> attempts;

@@ -74,8 +74,8 @@ class Pool {
     TimePoint next = never;                 ///< when something is due next
   };
   struct Load {
-    std::size_t slots = 0;    ///< attempts at once
-    std::size_t running = 0;  ///< attempts that run
+    std::size_t at_once = 0;  ///< attempts that may be busy at the same time: the concurrency
+    std::size_t busy = 0;     ///< attempts that run or are being reported
     std::size_t waiting = 0;  ///< claimed tasks that wait for a thread
 
     friend bool operator==(const Load&, const Load&) = default;
@@ -109,7 +109,7 @@ class Pool {
   /// The handler has ended after `run_time`. False if it was given up: the thread has nothing more to do here.
   [[nodiscard]] bool on_ended(Slot& slot, std::chrono::nanoseconds run_time);
   void on_reported(Slot& slot);
-  /// A mistake of dogged ends the thread of any slot. The attempt no longer counts as running, so that nothing waits
+  /// A mistake of dogged ends the thread of any slot. The attempt no longer counts as busy, so that nothing waits
   /// for it. The attempt is still held: its handler has begun, and the task must not be given back. False if the
   /// handler was given up: the slot is its thread's alone.
   [[nodiscard]] bool on_broken(Slot& slot);
@@ -121,7 +121,7 @@ class Pool {
   [[nodiscard]] std::optional<Stop> cancel(TaskId id, int attempt, TimePoint now);
   [[nodiscard]] Due due(TimePoint now);
   /// The slots in which a handler runs.
-  [[nodiscard]] std::vector<std::size_t> running() const;
+  [[nodiscard]] std::vector<std::size_t> with_handler() const;
   /// The slot is its thread's alone from now on. Gives the attempt, and why its handler was to stop.
   [[nodiscard]] std::pair<const Run&, StopReason> give_up(std::size_t index);
 
@@ -131,15 +131,16 @@ class Pool {
   [[nodiscard]] std::size_t demand() const;
   [[nodiscard]] Load load() const noexcept;
   [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
-  [[nodiscard]] bool runs_any() const noexcept { return running_ > 0; }
-  [[nodiscard]] bool holds_any() const noexcept { return runs_any() || has_waiting() || !expired_.empty(); }
-  /// All attempts that wait or run.
+  /// Whether an attempt runs or is being reported.
+  [[nodiscard]] bool busy_any() const noexcept { return busy_ > 0; }
+  [[nodiscard]] bool holds_any() const noexcept { return busy_any() || has_waiting() || !expired_.empty(); }
+  /// All attempts that wait, run or are being reported.
   [[nodiscard]] std::vector<Attempt> held() const;
   [[nodiscard]] static SlotState state(const Slot& slot) noexcept { return slot.state_; }
 
  private:
   void note_run_time(std::chrono::nanoseconds run_time);
-  [[nodiscard]] static bool runs(const Slot& slot) noexcept;
+  [[nodiscard]] static bool has_handler(const Slot& slot) noexcept;
   [[nodiscard]] Stop stop(std::size_t index, StopReason reason, TimePoint now);
   [[nodiscard]] TimePoint given_up_at(const Slot& slot) const;
 
@@ -149,8 +150,8 @@ class Pool {
   std::vector<ClaimedTask> expired_ = {};  // before they could begin
   // There may be more slots than attempts at once, and fewer if the system refuses threads.
   std::vector<std::shared_ptr<Slot>> slots_ = {};
-  std::size_t running_ = 0;
-  std::size_t reporting_ = 0;                     // of those that run
+  std::size_t busy_ = 0;                          // slots in running, stopping and reporting
+  std::size_t reporting_ = 0;                     // of the busy ones
   std::chrono::nanoseconds average_run_time_{0};  // exponentially weighted: 1/16 for the latest; 0: nothing has run
   bool closed_ = false;
 };

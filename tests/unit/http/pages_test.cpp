@@ -28,7 +28,7 @@ WorkerStatus working() {
           .state = WorkerStatus::State::running,
           .heartbeat = 5s,
           .lease = WorkerStatus::LeaseStatus{.id = 7, .length = 30s, .left = 27s, .since_renewal = 3s},
-          .queues = {{"mail", {.slots = 10, .running = 3, .waiting = 1}}},
+          .queues = {{"mail", {.at_once = 10, .busy = 3, .waiting = 1}}},
           .fenced = 2};
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("tasks begin in order, and no more at once than the concurrency says")
   threads.report(0);
   CHECK(threads.next(2) == Next::run);
   CHECK(threads.runs(2) == 3);
-  CHECK(threads.pool.load() == Pool::Load{.slots = 2, .running = 2, .waiting = 0});
+  CHECK(threads.pool.load() == Pool::Load{.at_once = 2, .busy = 2, .waiting = 0});
 }
 
 TEST_CASE("nothing begins once the time of the lease was over, even if the lease is renewed later") {
@@ -176,7 +176,7 @@ TEST_CASE("a handler that was given up ends without a report, and its place is f
   CHECK(threads.held() == std::vector<TaskId>{3, 2});
   CHECK_FALSE(threads.ended(0));
   threads.pool.add(std::make_shared<Pool::Slot>());
-  CHECK(threads.pool.running() == std::vector<std::size_t>{0});  // slot 1 took the index of the slot that is gone
+  CHECK(threads.pool.with_handler() == std::vector<std::size_t>{0});  // slot 1 took the index of the slot that is gone
   CHECK(threads.pool.demand() == 0);
 }
 
@@ -187,11 +187,11 @@ TEST_CASE("an attempt whose thread broke stays held, is neither stopped nor give
     first(threads);
     CHECK(threads.pool.on_broken(*threads.slots[0]));
     CHECK(threads.state(0) == SlotState::broken);
-    CHECK_FALSE(threads.pool.runs_any());
+    CHECK_FALSE(threads.pool.busy_any());
     CHECK(threads.held() == std::vector<TaskId>{2, 1});
     CHECK(threads.pool.due(start + timeout + grace).stops.empty());
     CHECK(threads.pool.stop_all(StopReason::shutdown, start).empty());
-    CHECK(threads.pool.running().empty());
+    CHECK(threads.pool.with_handler().empty());
   };
   const auto begin = [](Threads& threads) { REQUIRE(threads.next(0) == Next::run); };
   SECTION("while its handler runs") { breaks(begin); }
@@ -214,10 +214,10 @@ TEST_CASE("a thread that breaks without an attempt, or after its attempt was giv
   threads.pool.submit({task(1)});
   REQUIRE(threads.next(0) == Next::run);
   CHECK(threads.pool.on_broken(*threads.slots[1]));
-  CHECK(threads.pool.load().running == 1);
+  CHECK(threads.pool.load().busy == 1);
   (void)threads.pool.give_up(0);
   CHECK_FALSE(threads.pool.on_broken(*threads.slots[0]));
-  CHECK(threads.pool.load().running == 0);
+  CHECK(threads.pool.load().busy == 0);
 }
 
 TEST_CASE("tasks that wait for longer than foreseen are taken back, and none is claimed ahead of busy threads again") {
@@ -330,9 +330,9 @@ TEST_CASE("each task of every sequence of events is in one place until it is rep
     const std::vector<TaskId> held = walked.threads.held();
     const bool once =
         std::all_of(held.begin(), held.end(), [&](TaskId id) { return std::count(held.begin(), held.end(), id) == 1; });
-    const std::size_t running = walked.threads.pool.running().size();
+    const std::size_t running = walked.threads.pool.with_handler().size();
     if (!once || held.size() + walked.gone != static_cast<std::size_t>(walked.submitted) || running > 2 ||
-        running != walked.threads.pool.load().running) {
+        running != walked.threads.pool.load().busy) {
       INFO("events: " << Catch::Detail::stringify(events));
       FAIL("held " << held.size() << ", gone " << walked.gone << ", submitted " << walked.submitted << ", running "
                    << running);
