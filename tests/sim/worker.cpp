@@ -564,6 +564,9 @@ bool Worker::begin_next(Executor& executor, const std::shared_ptr<Runner>& runne
       told_.has_expired = true;
       wake_claimer();
       return true;
+    case Pool::Next::cancelled:
+      hand_on(executor, *runner, runtime::report_not_begun(runner->slot.run().task, now()));
+      return true;
     case Pool::Next::run:
       begin(executor, runner);
       return true;
@@ -578,7 +581,6 @@ void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
   runner->completion_begun = false;
   ++runner->handlers;
   note_deadline(run.deadline);
-  if (task.cancelled) return hand_on(executor, *runner, runtime::report_not_begun(task, now()));
   check_begins(task);
   Random random = stream_of_handler(task, 0);
   if (kind_of(task) == Kind::deadly && random.chance(world_.faults.deadly_attempts)) {
@@ -667,14 +669,15 @@ void Worker::end_handler(Executor& executor, Runner& runner, int handler, runtim
   end = runtime::end_that_counts(std::move(end), *task.definition, runner.completion_begun, runner.reason);
   runtime::Report report = runtime::report_of(task, started_at, now(), std::move(end), draw_for(task));
   report.may_be_committed = runner.completion_begun;
-  hand_on(executor, runner, std::move(report));
+  ++runner.handlers;
+  if (executor.pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
+    check_ends(runner);
+    hand_on(executor, runner, std::move(report));
+  }
   begin_tasks();
 }
 
 void Worker::hand_on(Executor& executor, Runner& runner, runtime::Report report) {
-  ++runner.handlers;
-  if (!executor.pool.on_ended(runner.slot, report.finished_at - report.started_at)) return;
-  check_ends(runner);
   add(std::move(report));
   executor.pool.on_reported(runner.slot);
 }

@@ -53,8 +53,11 @@ struct Executor::State : std::enable_shared_from_this<State> {
   void run_thread(Runner& runner);
   void run_tasks(Runner& runner);
   void end_broken(Runner& runner, std::exception_ptr error);
+  /// What the pool has said, unless it is to wait. False if the handler was given up meanwhile.
+  [[nodiscard]] bool carry_out(Pool::Next next, Runner& runner);
   /// Runs the handler, and hands the report on. False if the handler was given up meanwhile.
   [[nodiscard]] bool run_task(Runner& runner);
+  void hand_on(Runner& runner, Report report) const;
   [[nodiscard]] Report run_handler(Runner& runner) const;
   void note_end(Runner& runner, Report& report) const;
 
@@ -195,18 +198,30 @@ void Executor::State::run_tasks(Runner& runner) {
       if (deadline != never) around.listener.on_deadline(deadline);
     }
     lock.unlock();
-    if (next == Pool::Next::expired) {
-      around.listener.on_expired();
-    } else if (!run_task(runner)) {
-      return;
-    }
+    if (!carry_out(next, runner)) return;
     lock.lock();
-    if (next == Pool::Next::run) {
+    if (next != Pool::Next::expired) {
       pool.on_reported(runner.slot);
       runner.forget_run();
       if (!pool.busy_any()) idle.notify_all();
     }
   }
+}
+
+bool Executor::State::carry_out(Pool::Next next, Runner& runner) {
+  switch (next) {
+    case Pool::Next::expired:
+      around.listener.on_expired();
+      return true;
+    case Pool::Next::cancelled:
+      hand_on(runner, report_not_begun(runner.slot.run().task, SteadyClock::now()));
+      return true;
+    case Pool::Next::run:
+      return run_task(runner);
+    case Pool::Next::wait:
+      break;
+  }
+  return true;
 }
 
 bool Executor::State::run_task(Runner& runner) {
@@ -220,14 +235,18 @@ bool Executor::State::run_task(Runner& runner) {
       return false;
     }
   }
-  note_end(runner, report);
-  around.listener.on_report(std::move(report));  // before the task leaves the slot: held() must not miss it in between
+  hand_on(runner, std::move(report));
   return true;
+}
+
+/// Before the task leaves the slot: held() must not miss it in between.
+void Executor::State::hand_on(Runner& runner, Report report) const {
+  note_end(runner, report);
+  around.listener.on_report(std::move(report));
 }
 
 Report Executor::State::run_handler(Runner& runner) const {
   const auto& [task, started_at, deadline] = runner.slot.run();
-  if (task.cancelled) return report_not_begun(task, SteadyClock::now());
   AttemptTrace& trace = *runner.trace;
   if (!trace.begin(task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
   Report report = run_attempt(task, *runner.stop, started_at, settings.attempts, trace, *around.log, random_draw());
@@ -350,7 +369,7 @@ void Executor::State::replace(std::size_t index) {
                   "process carries {} abandoned threads",
                   report.id, report.attempt, lifecycle::to_text(report.transition.outcome),
                   around.tally->abandoned_threads.load());
-  around.listener.on_report(std::move(report));  // before the task leaves the slot, as in run_task
+  around.listener.on_report(std::move(report));  // before the task leaves the slot, as in hand_on
   pool.remove(index);
   std::swap(runners[index], runners.back());
   runners.pop_back();

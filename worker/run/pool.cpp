@@ -50,8 +50,13 @@ Pool::Next Pool::next(Slot& slot, TimePoint now, TimePoint held_until) {
   }
   slot.run_.emplace(std::move(waiting_.front()), now);
   waiting_.pop_front();
-  slot.state_ = SlotState::running;
   ++busy_;
+  if (slot.run_->task.cancelled) {
+    slot.state_ = SlotState::reporting;
+    ++reporting_;
+    return Next::cancelled;
+  }
+  slot.state_ = SlotState::running;
   return Next::run;
 }
 
@@ -206,6 +211,8 @@ std::string_view to_text(Pool::Next next) noexcept {
       return "wait";
     case Pool::Next::expired:
       return "expired";
+    case Pool::Next::cancelled:
+      return "cancelled";
     case Pool::Next::run:
       break;
   }

@@ -2,6 +2,7 @@
 // and the clock.
 //
 //   idle --a task begins--> running --its stop token is to be set--> stopping
+//   idle --a task was cancelled while it waited--> reporting
 //   running, stopping --the handler has ended--> reporting --the report is handed on--> idle
 //   running, stopping --the handler is given up--> given_up, for good
 //   idle, running, stopping, reporting --a mistake of dogged ends the thread--> broken, for good
@@ -38,7 +39,7 @@ class Pool {
     idle,       ///< its thread waits for a task
     running,    ///< a handler runs
     stopping,   ///< as running, and its stop token was to be set
-    reporting,  ///< the handler has ended, and its report is on the way
+    reporting,  ///< the handler has ended or never began, and its report is on the way
     given_up,   ///< the attempt was reported without its handler, and the slot is its thread's alone
     broken,     ///< its thread has ended, and its attempt, if it had one, is never reported
   };
@@ -55,9 +56,10 @@ class Pool {
     StopReason reason_ = StopReason::none;  // and why
   };
   enum class Next {
-    wait,     ///< nothing may begin
-    expired,  ///< a task expired before it could begin: take_expired() has it
-    run,      ///< Slot::run() is to be run
+    wait,       ///< nothing may begin
+    expired,    ///< a task expired before it could begin: take_expired() has it
+    cancelled,  ///< the handler of Slot::run() never begins: its attempt is to be reported as cancelled
+    run,        ///< Slot::run() is to be run
   };
   /// A stop token to be set: that of the handler in a slot.
   struct Stop {

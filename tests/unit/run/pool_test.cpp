@@ -159,8 +159,23 @@ TEST_CASE("a cancellation reaches the attempt that it names, whether it waits or
   REQUIRE(threads.pool.cancel(1, 1, start));
   CHECK(threads.state(0) == SlotState::stopping);
   threads.report(0);
-  REQUIRE(threads.next(0) == Next::run);
-  CHECK(threads.slots[0]->run().task.cancelled);
+  CHECK(threads.next(0) == Next::cancelled);
+  CHECK(threads.runs(0) == 2);
+}
+
+TEST_CASE("a task that is cancelled while it waits has no handler to stop or to give up, and is held until reported") {
+  Threads threads{1};
+  threads.pool.submit({task(1, timeout)});
+  CHECK_FALSE(threads.pool.cancel(1, 1, start));
+  REQUIRE(threads.next(0) == Next::cancelled);
+  CHECK(threads.state(0) == SlotState::reporting);
+  CHECK(threads.runs(0) == 1);
+  CHECK(threads.pool.due(start + timeout + grace).next == never);
+  CHECK(threads.pool.stop_all(StopReason::shutdown, start).empty());
+  CHECK(threads.pool.busy_any());
+  CHECK(threads.held() == std::vector<TaskId>{1});
+  threads.pool.on_reported(*threads.slots[0]);
+  CHECK_FALSE(threads.pool.holds_any());
 }
 
 TEST_CASE("a handler that was given up ends without a report, and its place is free at once") {
@@ -290,6 +305,9 @@ struct Walk {
     if (threads.state(i) != SlotState::idle) return;
     const Next next = threads.pool.next(*threads.slots[i], now, never);
     if (closed) CHECK(next == Next::wait);
+    if (next != Next::cancelled) return;
+    threads.pool.on_reported(*threads.slots[i]);
+    ++gone;
   }
 
   /// The handler of thread `i` ends, if one runs, and its report is handed on.
