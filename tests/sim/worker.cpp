@@ -886,6 +886,7 @@ void Worker::keeper_step() {
     case KeeperPlan::Step::look:
       return look_for_cancellations();
     case KeeperPlan::Step::write:
+    case KeeperPlan::Step::write_last:
       return ask_keeper([this]() { return [this] { life_->keeper.on_progress_written(now()); }; });
     case KeeperPlan::Step::wait:
       keeper_waits_ = true;
@@ -997,7 +998,7 @@ void Worker::look_at_lease(bool stop_requested) {
   if (incarnation.state() != Incarnation::State::draining) return;
   world_.trace("worker " + std::to_string(number_) + " drains: " + std::string{to_text(incarnation.end())});
   life_->shutdown.emplace(incarnation.grace(grace), stop_grace);
-  life_->keeper.on_stopping();
+  life_->keeper.on_draining();
   wake_keeper();
   if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
   if (claimer_has_ended_) later(Duration{1us}, [this] { carry_out_shutdown(); });

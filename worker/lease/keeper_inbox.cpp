@@ -24,8 +24,8 @@ void KeeperInbox::note(Attempt attempt, std::optional<double> fraction, std::str
   latest.reported_at = now;
 }
 
-void KeeperInbox::note_stopping() noexcept {
-  is_stopping_ = true;
+void KeeperInbox::note_draining() noexcept {
+  is_draining_ = true;
   wake_.wake();
 }
 

@@ -1,5 +1,5 @@
 // Other threads tell the lease keeper through this inbox of the progress of running handlers (Context::progress), and
-// of the worker's stop. The inbox keeps only the latest progress of each attempt, so that a handler may call as often
+// that the worker drains. The inbox keeps only the latest progress of each attempt, so that a handler may call as often
 // as it likes. An attempt that was given up may still report beside its successor. The write takes the present
 // attempt's values.
 #pragma once
@@ -33,13 +33,13 @@ class KeeperInbox {
   /// Wakes the keeper if nothing was unwritten before: at 10,000 calls a second the keeper wakes once a second.
   void note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now);
   /// The worker claims nothing more.
-  void note_stopping() noexcept;
+  void note_draining() noexcept;
   /// The keeper must look whether it is to end.
   void note_end() const noexcept { wake_.wake(); }
 
   // For the keeper's thread.
 
-  [[nodiscard]] bool is_stopping() const noexcept { return is_stopping_; }
+  [[nodiscard]] bool is_draining() const noexcept { return is_draining_; }
   [[nodiscard]] bool has_unwritten() const;
   [[nodiscard]] std::vector<ReportedProgress> take();
   /// Puts back values that the keeper could not write. A newer value of the same attempt stays. The inbox keeps values
@@ -50,7 +50,7 @@ class KeeperInbox {
 
  private:
   const WakeFd wake_;
-  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> is_draining_ = false;
   mutable detail::Mutex mutex_;
   std::map<std::pair<TaskId, int>, ReportedProgress> unwritten_ DOGGED_GUARDED_BY(mutex_);
 };

@@ -9,6 +9,7 @@ namespace dogged::runtime {
 
 KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
   if (state_ == State::ended) return {Step::end};
+  if (is_stopping_) return {std::exchange(may_write_last_, false) && has_progress_ ? Step::write_last : Step::end};
   if (now >= beat_at_) return {Step::beat};
   if (state_ == State::deaf && settings_.listens) return {Step::listen};
   if (now >= look_at_) {
@@ -20,13 +21,24 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
   return {Step::wait, has_progress_ ? std::min(next, write_at_) : next};
 }
 
-void KeeperPlan::on_stopping() noexcept {
-  if (!std::exchange(is_stopping_, true)) beat_at_ = TimePoint::min();
+void KeeperPlan::on_draining() noexcept {
+  if (!std::exchange(is_draining_, true)) beat_at_ = TimePoint::min();
+}
+
+void KeeperPlan::on_stopping(bool is_connected) noexcept {
+  if (!std::exchange(is_stopping_, true)) may_write_last_ = is_connected;
 }
 
 void KeeperPlan::on_progress_written(TimePoint now) noexcept {
   has_progress_ = false;
+  is_refused_ = false;
   write_at_ = now + settings_.progress_interval;
+}
+
+bool KeeperPlan::on_progress_refused(TimePoint now) noexcept {
+  has_progress_ = false;
+  write_at_ = now + settings_.progress_interval;
+  return !std::exchange(is_refused_, true);
 }
 
 void KeeperPlan::on_listening() noexcept {
@@ -62,6 +74,8 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
       return "look";
     case KeeperPlan::Step::write:
       return "write";
+    case KeeperPlan::Step::write_last:
+      return "write last";
     case KeeperPlan::Step::wait:
       return "wait";
     case KeeperPlan::Step::end:

@@ -3,6 +3,8 @@
 // A heartbeat that is due comes first. Then the keeper listens, because notifications from before may have been missed.
 // Then the keeper asks for attempts to be cancelled: once it listens, when it is notified, and at each poll interval.
 // Last, the keeper writes what handlers have said of their progress, at most once in progress_interval.
+//
+// A keeper that is to stop writes once more what handlers have said in their last second, and ends.
 #pragma once
 
 #include <iosfwd>
@@ -25,12 +27,13 @@ class KeeperPlan {
     ended,      ///< the database says that the lease was ended
   };
   enum class Step {
-    beat,    ///< renew the lease
-    listen,  ///< LISTEN on the keeper's channels
-    look,    ///< ask for the attempts to be cancelled
-    write,   ///< write the progress of attempts
-    wait,    ///< for notifications and for progress, until `until`
-    end,     ///< nothing is left to do
+    beat,        ///< renew the lease
+    listen,      ///< LISTEN on the keeper's channels
+    look,        ///< ask for the attempts to be cancelled
+    write,       ///< write the progress of attempts
+    write_last,  ///< as write; the end is next, whether or not the write works
+    wait,        ///< for notifications and for progress, until `until`
+    end,         ///< nothing is left to do
   };
   struct Action {
     Step step = Step::end;
@@ -54,7 +57,10 @@ class KeeperPlan {
   void on_ended() noexcept { state_ = State::ended; }
   /// The worker claims nothing more. The first call makes a heartbeat due that says so. A stopping worker may run its
   /// tasks for minutes, and operators must not take the worker for one that claims.
-  void on_stopping() noexcept;
+  void on_draining() noexcept;
+  /// The keeper is to end soon. The first call counts. Without a connection the keeper does not write its last
+  /// progress: a new connection may take long to fail, and an end in time matters more.
+  void on_stopping(bool is_connected) noexcept;
   void on_listening() noexcept;
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
@@ -63,7 +69,8 @@ class KeeperPlan {
   /// All that was said before the write was written by `now`.
   void on_progress_written(TimePoint now) noexcept;
   /// PostgreSQL has refused the write at `now`, and may refuse the next one too. The connection is as good as before.
-  void on_progress_refused(TimePoint now) noexcept { write_at_ = now + settings_.progress_interval; }
+  /// on_progress tells of what is still to be written. True if this is the first refusal, or the first since a write.
+  [[nodiscard]] bool on_progress_refused(TimePoint now) noexcept;
   void on_failure() noexcept;
 
  private:
@@ -73,7 +80,10 @@ class KeeperPlan {
   TimePoint look_at_;
   TimePoint write_at_;
   bool has_progress_ = false;
+  bool is_refused_ = false;  // the last write of progress
+  bool is_draining_ = false;
   bool is_stopping_ = false;
+  bool may_write_last_ = false;
 };
 
 [[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;

@@ -52,18 +52,25 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
 
 void LeaseKeeper::run() {
   const std::stop_callback ends_wait{service_.stop_token(), [this] { inbox_->note_end(); }};
-  while (!service_.is_stopping() && plan_.state() != KeeperPlan::State::ended) {
+  for (;;) {
+    const KeeperPlan::Action action = next_action();
+    if (action.step == KeeperPlan::Step::end) return;
     try {
-      if (inbox_->is_stopping()) plan_.on_stopping();
-      if (inbox_->has_unwritten()) plan_.on_progress();
-      carry_out(plan_.next(SteadyClock::now(), listener_.holds_tasks()));
+      carry_out(action);
       service_.session().succeeded();
     } catch (const std::exception& error) {
       plan_.on_failure();
-      service_.recover_from(error);
+      // Nothing is tried again after the last write, so the log need not say why it failed.
+      if (action.step != KeeperPlan::Step::write_last || db::is_defect(error)) service_.recover_from(error);
     }
   }
-  write_last_progress();
+}
+
+KeeperPlan::Action LeaseKeeper::next_action() {
+  if (service_.is_stopping()) plan_.on_stopping(service_.session().is_connected());
+  if (inbox_->is_draining()) plan_.on_draining();
+  if (inbox_->has_unwritten()) plan_.on_progress();
+  return plan_.next(SteadyClock::now(), listener_.holds_tasks());
 }
 
 void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
@@ -75,6 +82,7 @@ void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
     case KeeperPlan::Step::look:
       return look_for_cancellations();
     case KeeperPlan::Step::write:
+    case KeeperPlan::Step::write_last:
       return write_progress();
     case KeeperPlan::Step::wait:
       return wait_until(action.until);
@@ -86,7 +94,7 @@ void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
 void LeaseKeeper::beat() {
   const auto asked_at = SteadyClock::now();
   const sql::Heartbeat heartbeat{
-      .is_stopping = inbox_->is_stopping(),
+      .is_stopping = inbox_->is_draining(),
       .fenced = tally_->fenced,
       .abandoned_threads = tally_->abandoned_threads,
       .clock_ahead_ms = std::chrono::round<milliseconds>(clock_offset_.ahead).count(),
@@ -125,7 +133,6 @@ void LeaseKeeper::write_progress() {
   try {
     connection().run(statement_of(reports, SteadyClock::now()));
     plan_.on_progress_written(SteadyClock::now());
-    is_refused_ = false;
   } catch (const InvalidInput& error) {  // the values: the handlers' next ones may be better
     note_refused(error);
   } catch (const ConnectionError&) {
@@ -141,20 +148,7 @@ void LeaseKeeper::write_progress() {
 /// A missing right or an operator's trigger may last. A refusal must not cost the lease its notifications. Treated as a
 /// failure of the connection, each refusal would make the keeper listen anew, ten times a second.
 void LeaseKeeper::note_refused(const Error& error) {
-  plan_.on_progress_refused(SteadyClock::now());
-  if (!std::exchange(is_refused_, true)) listener_.on_progress_refused(error);
-}
-
-/// Writes the progress that handlers have reported in their last second. One try, and not over a new connection, which
-/// may take long to fail: an end in time matters more.
-void LeaseKeeper::write_last_progress() {
-  if (plan_.state() == KeeperPlan::State::ended || !inbox_->has_unwritten()) return;
-  if (!service_.session().is_connected()) return;
-  try {
-    write_progress();
-  } catch (const std::exception& error) {
-    if (db::is_defect(error)) throw;
-  }
+  if (plan_.on_progress_refused(SteadyClock::now())) listener_.on_progress_refused(error);
 }
 
 void LeaseKeeper::wait_until(TimePoint until) {

@@ -62,13 +62,14 @@ class LeaseKeeper {
  private:
   [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
   void run();
+  /// Tells the plan what other threads have said meanwhile.
+  [[nodiscard]] KeeperPlan::Action next_action();
   void carry_out(const KeeperPlan::Action& action);
   void beat();
   void listen();
   void look_for_cancellations();
   void write_progress();
   void note_refused(const Error& error);
-  void write_last_progress();
   void wait_until(TimePoint until);
   void hear(const db::Notification& notification);
 
@@ -78,7 +79,6 @@ class LeaseKeeper {
   const std::shared_ptr<KeeperInbox> inbox_;
   const std::shared_ptr<const Tally> tally_;
   KeeperPlan plan_;
-  bool is_refused_ = false;  // the last write of progress
   db::ClockOffset clock_offset_;
   Service service_;  // last: its thread uses the members above
 };

@@ -109,7 +109,7 @@ void Services::doubt_lease() {
 
 void Services::stop_claiming() {
   claimer_.stop();
-  keeper_inbox_->note_stopping();
+  keeper_inbox_->note_draining();
 }
 
 Services::GivenBack Services::give_back(TimePoint until) {

@@ -86,11 +86,11 @@ TEST_CASE("the first that is unwritten wakes the keeper, and no further one does
   CHECK(wakes(inbox));
 }
 
-TEST_CASE("the keeper wakes when the worker stops, and knows it from then on") {
+TEST_CASE("the keeper wakes when the worker drains, and knows it from then on") {
   KeeperInbox inbox;
-  CHECK_FALSE(inbox.is_stopping());
-  inbox.note_stopping();
+  CHECK_FALSE(inbox.is_draining());
+  inbox.note_draining();
   CHECK(wakes(inbox));
   inbox.end_wait();
-  CHECK(inbox.is_stopping());
+  CHECK(inbox.is_draining());
 }

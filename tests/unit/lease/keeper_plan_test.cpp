@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
@@ -69,9 +70,54 @@ TEST_CASE("a keeper writes progress as soon as it may, and then at most once a s
   plan.on_progress();
   CHECK(plan.next(start + 200ms, false) == KeeperPlan::Action{Step::wait, start + 1100ms});
   CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::write});
-  plan.on_progress_refused(start + 1100ms);
+  CHECK(plan.on_progress_refused(start + 1100ms));
+  CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::wait, start + poll_interval});  // nothing is left
+  plan.on_progress();
   CHECK(plan.next(start + 1100ms, false) == KeeperPlan::Action{Step::wait, start + 2100ms});
   CHECK(plan.next(start + 2100ms, false) == KeeperPlan::Action{Step::write});
+}
+
+TEST_CASE("a refusal of progress is told of once, and again after a write") {
+  KeeperPlan plan{{}, start};
+  CHECK(plan.on_progress_refused(start));
+  CHECK_FALSE(plan.on_progress_refused(start + 1s));
+  plan.on_progress_written(start + 2s);
+  CHECK(plan.on_progress_refused(start + 3s));
+}
+
+TEST_CASE("a keeper that is to stop writes progress once more if it is connected, and ends whatever else is due") {
+  const auto steps = [](bool has_progress, bool is_connected) {
+    KeeperPlan plan{{}, start};
+    if (has_progress) plan.on_progress();
+    std::vector<Step> taken;
+    while (taken.empty() || taken.back() != Step::end) {
+      plan.on_draining();
+      plan.on_stopping(is_connected);
+      taken.push_back(plan.next(start + 1h, true).step);
+      if (taken.back() != Step::end) plan.on_failure();
+      REQUIRE(taken.size() < 4);
+    }
+    return taken;
+  };
+  CHECK(steps(true, true) == std::vector{Step::write_last, Step::end});
+  CHECK(steps(false, true) == std::vector{Step::end});
+  CHECK(steps(true, false) == std::vector{Step::end});
+}
+
+TEST_CASE("a keeper whose connection fails as it is to stop does not write over a new one") {
+  KeeperPlan plan{{}, start};
+  plan.on_progress();
+  plan.on_stopping(false);
+  plan.on_stopping(true);
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::end});
+}
+
+TEST_CASE("a keeper writes no progress under a lease that was ended") {
+  KeeperPlan plan{{}, start};
+  plan.on_progress();
+  plan.on_ended();
+  plan.on_stopping(true);
+  CHECK(plan.next(start, true) == KeeperPlan::Action{Step::end});
 }
 
 namespace {
@@ -89,21 +135,21 @@ struct World {
   bool hears = false;                          // LISTEN is in force on the present connection
   std::optional<TimePoint> requested_at = {};  // a cancellation that the keeper does not know
   bool has_progress = false;                   // that is not written
-  bool is_stopping = false;
-  bool has_said_so = false;  // a heartbeat has, since the worker stops
+  bool is_draining = false;
+  bool has_said_so = false;  // a heartbeat has, since the worker drains
   std::optional<TimePoint> written_at = {};
   std::string trace = {};
 
   /// Carries out the plan until it waits. False if it would go on for ever.
   void act() {
     for (int steps = 0; steps < 6; ++steps) {
-      if (is_stopping) plan.on_stopping();
+      if (is_draining) plan.on_draining();
       if (has_progress) plan.on_progress();
       const KeeperPlan::Action action = plan.next(now, holds_tasks);
       switch (action.step) {
         case Step::beat:
-          REQUIRE((now >= renewed_at + heartbeat || (is_stopping && !has_said_so)));
-          has_said_so = is_stopping;
+          REQUIRE((now >= renewed_at + heartbeat || (is_draining && !has_said_so)));
+          has_said_so = is_draining;
           renewed_at = now;
           plan.on_renewed(now, heartbeat);
           break;
@@ -126,8 +172,9 @@ struct World {
           break;
         case Step::wait:
           return check_wait(action.until);
+        case Step::write_last:
         case Step::end:
-          FAIL("the lease was not ended");
+          FAIL("the keeper is not to stop, and the lease was not ended");
       }
     }
     FAIL("a keeper comes to wait");
@@ -137,7 +184,7 @@ struct World {
     REQUIRE(until > now);
     REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
     REQUIRE(hears == listens);
-    REQUIRE(has_said_so == is_stopping);
+    REQUIRE(has_said_so == is_draining);
     if (has_progress) REQUIRE(until <= written_at.value() + progress_interval);
     if (!requested_at || !holds_tasks) return;
     REQUIRE_FALSE(listens);  // it was told, or has looked since it listens
@@ -170,7 +217,7 @@ struct World {
         has_progress = true;
         return true;
       case 6:
-        return !std::exchange(is_stopping, true);
+        return !std::exchange(is_draining, true);
       default:
         act();
         return true;
@@ -196,7 +243,8 @@ int walk(const World& world, int depth) {
 }  // namespace
 
 TEST_CASE(
-    "in all sequences of events, a keeper renews in time, says at once that its worker stops, learns of cancellations, "
+    "in all sequences of events, a keeper renews in time, says at once that its worker drains, learns of "
+    "cancellations, "
     "and writes progress in time") {
   for (const bool listens : {true, false}) {
     CAPTURE(listens);
