@@ -54,7 +54,7 @@ struct Ending {
   Outcome outcome = Outcome::succeeded;
   /// Of a failed one; none is UNHANDLED_EXCEPTION. The other outcomes have codes of their own.
   std::optional<ErrorCode> error_code = {};
-  std::string_view error_message = {};  ///< for a Custom policy
+  std::string error_message = {};  ///< for a Custom policy
   /// Of a failed or timed_out one; replaces the policy's delay, cut to 1 ms .. 24 h.
   std::optional<milliseconds> retry_after = {};
   Precision precision = Precision::exact;  ///< of retry_after

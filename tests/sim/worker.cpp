@@ -630,8 +630,9 @@ void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner)
   const ClaimedTask& task = runner->slot.run().task;
   Random random = stream_of_handler(task, 1);
   if (random.chance(world_.faults.snoozing_attempts)) {
-    return end_handler(executor, *runner, runner->handlers,
-                       {.outcome = lifecycle::Outcome::snoozed, .snooze = milliseconds{random.pick(1, 800)}});
+    return end_handler(
+        executor, *runner, runner->handlers,
+        {.ending = {.outcome = lifecycle::Outcome::snoozed, .snooze = milliseconds{random.pick(1, 800)}}});
   }
   const bool is_service_broken = world_.broken_services.contains(task.definition->circuit);
   if (!random.chance(world_.faults.failing_attempts) && !is_service_broken) {
@@ -643,7 +644,7 @@ void Worker::end_task(Executor& executor, const std::shared_ptr<Runner>& runner)
   const bool is_for_good = random.chance(world_.faults.failures_for_good) && !is_service_broken;
   runtime::HandlerEnd failed = runtime::failed_with(ErrorCode{is_for_good ? "BROKEN" : "AGAIN"}, "failed");
   if (!is_for_good && random.chance(50))
-    failed.retry_after = milliseconds{random.chance(30) ? 1 : random.pick(1, 1500)};
+    failed.ending.retry_after = milliseconds{random.chance(30) ? 1 : random.pick(1, 1500)};
   end_handler(executor, *runner, runner->handlers, std::move(failed));
 }
 
@@ -1070,8 +1071,8 @@ void Worker::take_back() {
     return;
   }
   for (const ClaimedTask& task : tasks) {
-    life_->given_up.push_back(
-        runtime::report_of(task, now(), now(), {.outcome = lifecycle::Outcome::interrupted}, draw_for(task)));
+    life_->given_up.push_back(runtime::report_of(
+        task, now(), now(), {.ending = {.outcome = lifecycle::Outcome::interrupted}}, draw_for(task)));
   }
 }
 

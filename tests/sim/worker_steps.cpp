@@ -236,8 +236,8 @@ void Worker::wait(Executor& executor, const std::shared_ptr<Runner>& runner) {
       return pass_item(executor, runner, runner->waited.payload);
     case WaitPlan::Step::suspended: {
       runtime::HandlerEnd end;
-      end.outcome = lifecycle::Outcome::snoozed;
-      end.snooze = runner->waited.left.value_or(0ms);
+      end.ending.outcome = lifecycle::Outcome::snoozed;
+      end.ending.snooze = runner->waited.left.value_or(0ms);
       end.is_on_record = true;
       return end_handler(executor, *runner, runner->handlers, std::move(end));
     }

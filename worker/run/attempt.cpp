@@ -163,17 +163,17 @@ std::string demangled(const std::type_info* type) {
 
 HandlerEnd snoozed_by(const Snooze& snooze) {
   HandlerEnd end;
-  end.outcome = lifecycle::Outcome::snoozed;
-  end.snooze = snooze.delay();
-  end.error_message = snooze.reason();
+  end.ending.outcome = lifecycle::Outcome::snoozed;
+  end.ending.snooze = snooze.delay();
+  end.ending.error_message = snooze.reason();
   return end;
 }
 
 HandlerEnd suspended_by(const Suspended& wait) {
   HandlerEnd end;
-  end.outcome = lifecycle::Outcome::snoozed;
-  end.snooze = wait.delay();
-  end.error_message = wait.reason();
+  end.ending.outcome = lifecycle::Outcome::snoozed;
+  end.ending.snooze = wait.delay();
+  end.ending.error_message = wait.reason();
   end.is_on_record = true;
   return end;
 }
@@ -191,8 +191,8 @@ HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
   if (classification.category != Category::unknown) details["category"] = to_text(classification.category);
   if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
   HandlerEnd end = failed_with(classification.code, std::move(mapped.message), text_of(details));
-  end.retry_after = classification.retry_after;
-  end.precision = classification.precision;
+  end.ending.retry_after = classification.retry_after;
+  end.ending.precision = classification.precision;
   return end;
 }
 
@@ -227,8 +227,8 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     return suspended_by(wait);
   } catch (const TaskError& error) {
     HandlerEnd end = failed_with(error.code(), error.message(), error.details_json());
-    end.retry_after = error.retry_after();
-    end.precision = error.precision();
+    end.ending.retry_after = error.retry_after();
+    end.ending.precision = error.precision();
     return end;
   } catch (const detail::InvalidArgs& error) {
     const std::string pointer = shown_pointer(error.pointer(), task.definition->redact);
@@ -239,7 +239,7 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     return end_of_mapped_exception(task.definition->exceptions);
   } catch (...) {
     HandlerEnd end = end_of_mapped_exception(task.definition->exceptions);
-    end.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
+    end.ending.error_message += ", of type " + demangled(abi::__cxa_current_exception_type());
     return end;
   }
 }

@@ -38,8 +38,9 @@ lifecycle::Outcome outcome_after(StopReason reason) {
 
 /// Whether the reason of the stop decides the outcome, and not what the handler has thrown.
 bool is_decided_by_stop(const HandlerEnd& end, StopReason reason) {
-  return end.outcome == lifecycle::Outcome::failed ||
-         (end.outcome == lifecycle::Outcome::snoozed && !end.is_on_record && reason == StopReason::cancelled);
+  const lifecycle::Outcome outcome = end.ending.outcome;
+  return outcome == lifecycle::Outcome::failed ||
+         (outcome == lifecycle::Outcome::snoozed && !end.is_on_record && reason == StopReason::cancelled);
 }
 
 /// The message of an attempt that failed because its task had snoozed as often as it may.
@@ -67,36 +68,30 @@ std::string_view why_without_handler(StopReason reason) {
 
 HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json) {
   HandlerEnd end;
-  end.outcome = lifecycle::Outcome::failed;
-  end.error_code = code;
-  end.error_message = std::move(message);
+  end.ending.outcome = lifecycle::Outcome::failed;
+  end.ending.error_code = code;
+  end.ending.error_message = std::move(message);
   end.error_details_json = std::move(details_json);
   return end;
 }
 
 HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool completion_begun, StopReason reason) {
-  if (end.outcome == lifecycle::Outcome::succeeded && completion_begun) {
+  if (end.ending.outcome == lifecycle::Outcome::succeeded && completion_begun) {
     end = failed_with(codes::not_committed,
                       "the handler called complete_in and returned, but its transaction did not commit");
-  } else if (end.outcome == lifecycle::Outcome::succeeded && definition.completes_in_transaction) {
+  } else if (end.ending.outcome == lifecycle::Outcome::succeeded && definition.completes_in_transaction) {
     end = failed_with(codes::not_committed,
                       "the handler returned without complete_in, which its .completes_in_transaction requires");
   }
-  if (is_decided_by_stop(end, reason)) end.outcome = outcome_after(reason);
+  if (is_decided_by_stop(end, reason)) end.ending.outcome = outcome_after(reason);
   return end;
 }
 
 Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end, double draw) {
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses,
                                    task.snoozes};
-  const lifecycle::Ending ending{
-      end.outcome,
-      end.error_code,
-      end.error_message,
-      end.retry_after,
-      end.precision,
-      end.snooze,
-      end.is_on_record ? lifecycle::SnoozeCount::not_counted : lifecycle::SnoozeCount::counted};
+  lifecycle::Ending& ending = end.ending;
+  if (end.is_on_record) ending.snooze_count = lifecycle::SnoozeCount::not_counted;
   const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
@@ -117,8 +112,8 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
   const bool snoozed_too_often = report.transition.error_code == codes::snoozed_too_often;
-  report.error_message =
-      snoozed_too_often ? too_often_text(task.snoozes, end.snooze, end.error_message) : std::move(end.error_message);
+  report.error_message = snoozed_too_often ? too_often_text(task.snoozes, ending.snooze, ending.error_message)
+                                           : std::move(ending.error_message);
   report.error_details_json = std::move(end.error_details_json);
   report.is_on_record = end.is_on_record;
   return report;
@@ -128,8 +123,8 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
 Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at, TimePoint now,
                               double draw) {
   HandlerEnd end;
-  end.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
-  end.error_message = why_without_handler(reason);
+  end.ending.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
+  end.ending.error_message = why_without_handler(reason);
   Report report = report_of(task, started_at, now, std::move(end), draw);
   report.may_be_committed = true;
   return report;
@@ -137,8 +132,8 @@ Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePo
 
 Report report_not_begun(const ClaimedTask& task, TimePoint now) {
   HandlerEnd end;
-  end.outcome = lifecycle::Outcome::cancelled;
-  end.error_message = "cancelled before its handler began";
+  end.ending.outcome = lifecycle::Outcome::cancelled;
+  end.ending.error_message = "cancelled before its handler began";
   return report_of(task, now, now, std::move(end), 0.0);
 }
 

@@ -2,7 +2,6 @@
 // describes how it ended.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <dogged/context.hpp>
@@ -16,15 +15,10 @@ namespace dogged::runtime {
 
 /// How the handler ended, before anything is decided.
 struct HandlerEnd {
-  lifecycle::Outcome outcome = lifecycle::Outcome::succeeded;
-  std::optional<ErrorCode> error_code = {};
-  std::string error_message = {};
+  lifecycle::Ending ending = {};
   std::string error_details_json = {};
-  std::optional<milliseconds> retry_after = {};
-  Precision precision = Precision::exact;  ///< of retry_after
-  milliseconds snooze{0};                  ///< of a snoozed one
-  bool is_on_record = false;               ///< of a snoozed one: Context::sleep or wait_event has recorded it
   std::string result_json = {};
+  bool is_on_record = false;  ///< of a snoozed one: Context::sleep or wait_event has recorded it
 };
 
 [[nodiscard]] HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {});

@@ -68,8 +68,8 @@ TEST_CASE("a handler that throws after its stop token was set has ended for that
     for (const bool completion_begun : {true, false}) {
       const HandlerEnd end =
           end_that_counts(failed_with(ErrorCode{"HTTP_503"}, "down"), definition(true), completion_begun, reason);
-      CHECK(end.outcome == outcome_of(reason));
-      CHECK(end.error_code == ErrorCode{"HTTP_503"});
+      CHECK(end.ending.outcome == outcome_of(reason));
+      CHECK(end.ending.error_code == ErrorCode{"HTTP_503"});
     }
   }
 }
@@ -82,9 +82,9 @@ TEST_CASE("a handler that returns has succeeded, whyever it was to stop, unless 
         const HandlerEnd end =
             end_that_counts({.result_json = "1"}, definition(must_complete), completion_begun, reason);
         const bool succeeds = !must_complete && !completion_begun;
-        CHECK(end.outcome == (succeeds ? Outcome::succeeded : outcome_of(reason)));
-        CHECK(end.error_code.has_value() != succeeds);
-        if (!succeeds) CHECK(end.error_code == codes::not_committed);
+        CHECK(end.ending.outcome == (succeeds ? Outcome::succeeded : outcome_of(reason)));
+        CHECK(end.ending.error_code.has_value() != succeeds);
+        if (!succeeds) CHECK(end.ending.error_code == codes::not_committed);
       }
     }
   }
