@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <dogged/detail/json_text.hpp>
 #include <dogged/detail/registration.hpp>
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/exception_mapper.hpp>
@@ -178,9 +179,8 @@ HandlerEnd suspended_by(const Suspended& wait) {
   return end;
 }
 
-std::string text_of(const nlohmann::json& details) {
-  return details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+/// Details that are too long are replaced as a whole (details_to_json_text). In JSON a byte may become six.
+constexpr std::size_t most_bytes_of_mapper_error = detail::max_details_bytes / 8;
 
 /// The exception in flight, as the task's mapper describes it.
 HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
@@ -189,8 +189,10 @@ HandlerEnd end_of_mapped_exception(const ExceptionMapper& mapper) {
   const Classification& classification = mapped.classification;
   nlohmann::json details{{"exception", type}};
   if (classification.category != Category::unknown) details["category"] = to_text(classification.category);
-  if (!mapped.mapper_error.empty()) details["mapper_error"] = mapped.mapper_error;
-  HandlerEnd end = failed_with(classification.code, std::move(mapped.message), text_of(details));
+  if (!mapped.mapper_error.empty()) {
+    details["mapper_error"] = storable_text(mapped.mapper_error, most_bytes_of_mapper_error);
+  }
+  HandlerEnd end = failed_with(classification.code, std::move(mapped.message), detail::details_to_json_text(details));
   end.ending.retry_after = classification.retry_after;
   end.ending.precision = classification.precision;
   return end;
@@ -232,7 +234,8 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const A
     return end;
   } catch (const detail::InvalidArgs& error) {
     const std::string pointer = shown_pointer(error.pointer(), task.definition->redact);
-    return failed_with(codes::invalid_args, error.message_at(pointer), text_of({{"path", pointer}}));
+    return failed_with(codes::invalid_args, error.message_at(pointer),
+                       detail::details_to_json_text(nlohmann::json{{"path", pointer}}));
   } catch (const detail::InvalidResult& error) {
     return failed_with(codes::invalid_result, error.what());
   } catch (const std::exception&) {
