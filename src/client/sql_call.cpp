@@ -6,6 +6,7 @@
 #include <dogged/detail/sql_call.hpp>
 
 #include "client/enqueue_statement.hpp"
+#include "client/json_limit.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
 #include "sql/client.hpp"
@@ -76,9 +77,7 @@ std::vector<SqlCall> prepare_calls(std::span<const NewTask> tasks, const std::st
 
 SqlCall completion_call(const Context::Completion& completion, const std::string& result_json) {
   if (const std::size_t bytes = detail::bytes_as_jsonb(result_json); bytes > completion.max_result_bytes) {
-    throw TaskError{codes::invalid_result, "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
-                                               std::to_string(completion.max_result_bytes) +
-                                               " (max_result_bytes in the table settings)"};
+    throw TaskError{codes::invalid_result, too_long_as_json("the result", bytes, completion.max_result_bytes)};
   }
   return make_call(sql::CompleteIn{.task_id = completion.task_id,
                                    .attempt = completion.attempt,

@@ -667,9 +667,9 @@ void Worker::end_in_transaction(Executor& executor, const std::shared_ptr<Runner
 void Worker::end_handler(Executor& executor, Runner& runner, int handler, runtime::HandlerEnd end) {
   if (runner.handlers != handler) return;
   const auto& [task, started_at, deadline] = runner.slot.run();
-  end = runtime::end_that_counts(std::move(end), *task.definition, runner.completion_begun, runner.reason);
-  runtime::Report report = runtime::report_of(task, started_at, now(), std::move(end), draw_for(task));
-  report.may_be_committed = runner.completion_begun;
+  runtime::Report report =
+      runtime::report_of(task, started_at, now(), std::move(end),
+                         {.stop_reason = runner.reason, .completion_begun = runner.completion_begun}, draw_for(task));
   ++runner.handlers;
   if (executor.pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
     check_ends(runner);
@@ -1072,7 +1072,7 @@ void Worker::take_back() {
   }
   for (const ClaimedTask& task : tasks) {
     life_->given_up.push_back(runtime::report_of(
-        task, now(), now(), {.ending = {.outcome = lifecycle::Outcome::interrupted}}, draw_for(task)));
+        task, now(), now(), {.ending = {.outcome = lifecycle::Outcome::interrupted}}, {}, draw_for(task)));
   }
 }
 

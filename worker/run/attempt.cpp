@@ -23,6 +23,7 @@
 
 #include "base/storable_text.hpp"
 #include "client/current_task.hpp"
+#include "client/json_limit.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "retry/event_line.hpp"
@@ -135,10 +136,8 @@ class AttemptContext final : public Context {
   void require_short_enough(std::string_view what, std::string_view name, const std::string& json) const {
     const std::size_t bytes = detail::bytes_as_jsonb(json);
     if (bytes <= settings_.limits.max_result_bytes) return;
-    throw TaskError{codes::invalid_step, std::string{what} + " \"" + std::string{name} + "\" has " +
-                                             std::to_string(bytes) + " bytes as JSON; the limit is " +
-                                             std::to_string(settings_.limits.max_result_bytes) +
-                                             " (max_result_bytes in the table settings)"};
+    const std::string named = std::string{what} + " \"" + std::string{name} + "\"";
+    throw TaskError{codes::invalid_step, detail::too_long_as_json(named, bytes, settings_.limits.max_result_bytes)};
   }
 
   const ClaimedTask& task_;
@@ -208,18 +207,14 @@ std::string shown_pointer(std::string_view pointer, const Pointers& redact) {
   return detail::cut_for_message(pointer);
 }
 
-HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, const AttemptLimits& limits, Hooks& hooks) {
+HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, Hooks& hooks) {
   try {
     hooks.before(context);
     context.note_returned(task.definition->run(context, {task.args_json, task.args_version}));
     hooks.after(context);
     HandlerEnd end;
     end.result_json = context.take_returned();
-    if (const std::size_t bytes = detail::bytes_as_jsonb(end.result_json); bytes > limits.max_result_bytes) {
-      return failed_with(codes::invalid_result,
-                         "the result has " + std::to_string(bytes) + " bytes as JSON; the limit is " +
-                             std::to_string(limits.max_result_bytes) + " (max_result_bytes in the table settings)");
-    }
+    end.result_bytes = detail::bytes_as_jsonb(end.result_json);
     return end;
   } catch (const abi::__forced_unwind&) {
     throw;  // pthread_exit in the handler: the thread must be let go
@@ -255,15 +250,11 @@ Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock:
   const detail::CurrentTaskScope scope{task.id, settings.installation, trace.context() ? &*trace.context() : nullptr,
                                        settings.tracing ? &settings.tracing : nullptr};
   Hooks hooks{task.definition->middleware, log};
-  HandlerEnd end = run_handler(task, context, settings.limits, hooks);
+  HandlerEnd end = run_handler(task, context, hooks);
   const auto finished_at = SteadyClock::now();
-  Report report =
-      report_of(task, started_at, finished_at,
-                end_that_counts(std::move(end), *task.definition, context.completion_begun(), stop.reason()), draw);
-  if (!report.error_message.empty()) {
-    report.error_message = storable_text(report.error_message, settings.limits.max_error_message_bytes);
-  }
-  report.may_be_committed = context.completion_begun();
+  Report report = report_of(
+      task, started_at, finished_at, std::move(end),
+      {.stop_reason = stop.reason(), .completion_begun = context.completion_begun(), .limits = settings.limits}, draw);
   if (hooks.has_begun_any()) hooks.end(context, end_of(report));
   return report;
 }

@@ -1,4 +1,4 @@
-// One attempt as a pipeline: run the handler, describe how it ended, let ending.hpp decide, report.
+// One attempt as a pipeline: run the handler, describe how it ended, and let ending.hpp decide and report.
 #pragma once
 
 #include <cstdint>

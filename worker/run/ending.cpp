@@ -6,6 +6,8 @@
 
 #include <dogged/codes.hpp>
 
+#include "base/storable_text.hpp"
+#include "client/json_limit.hpp"
 #include "retry/counted.hpp"
 #include "retry/duration.hpp"
 #include "tasks/definition.hpp"
@@ -64,6 +66,23 @@ std::string_view why_without_handler(StopReason reason) {
   return "the worker shut down while the handler still ran";
 }
 
+/// The end that counts.
+HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, const Circumstances& circumstances) {
+  const bool has_returned = end.ending.outcome == lifecycle::Outcome::succeeded;
+  const std::size_t limit = circumstances.limits.max_result_bytes;
+  if (has_returned && end.result_bytes > limit) {
+    end = failed_with(codes::invalid_result, detail::too_long_as_json("the result", end.result_bytes, limit));
+  } else if (has_returned && circumstances.completion_begun) {
+    end = failed_with(codes::not_committed,
+                      "the handler called complete_in and returned, but its transaction did not commit");
+  } else if (has_returned && definition.completes_in_transaction) {
+    end = failed_with(codes::not_committed,
+                      "the handler returned without complete_in, which its .completes_in_transaction requires");
+  }
+  if (is_decided_by_stop(end, circumstances.stop_reason)) end.ending.outcome = outcome_after(circumstances.stop_reason);
+  return end;
+}
+
 }  // namespace
 
 HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json) {
@@ -75,19 +94,9 @@ HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string d
   return end;
 }
 
-HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool completion_begun, StopReason reason) {
-  if (end.ending.outcome == lifecycle::Outcome::succeeded && completion_begun) {
-    end = failed_with(codes::not_committed,
-                      "the handler called complete_in and returned, but its transaction did not commit");
-  } else if (end.ending.outcome == lifecycle::Outcome::succeeded && definition.completes_in_transaction) {
-    end = failed_with(codes::not_committed,
-                      "the handler returned without complete_in, which its .completes_in_transaction requires");
-  }
-  if (is_decided_by_stop(end, reason)) end.ending.outcome = outcome_after(reason);
-  return end;
-}
-
-Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end, double draw) {
+Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd given,
+                 const Circumstances& circumstances, double draw) {
+  HandlerEnd end = end_that_counts(std::move(given), *task.definition, circumstances);
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses,
                                    task.snoozes};
   lifecycle::Ending& ending = end.ending;
@@ -114,27 +123,29 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   const bool snoozed_too_often = report.transition.error_code == codes::snoozed_too_often;
   report.error_message = snoozed_too_often ? too_often_text(task.snoozes, ending.snooze, ending.error_message)
                                            : std::move(ending.error_message);
+  if (!report.error_message.empty()) {
+    report.error_message = storable_text(report.error_message, circumstances.limits.max_error_message_bytes);
+  }
   report.error_details_json = std::move(end.error_details_json);
+  report.may_be_committed = circumstances.completion_begun;
   report.is_on_record = end.is_on_record;
   return report;
 }
 
-/// The handler runs on, and its transaction may be committed at any time.
+/// The handler runs on, and may call complete_in and commit at any time.
 Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at, TimePoint now,
                               double draw) {
   HandlerEnd end;
   end.ending.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
   end.ending.error_message = why_without_handler(reason);
-  Report report = report_of(task, started_at, now, std::move(end), draw);
-  report.may_be_committed = true;
-  return report;
+  return report_of(task, started_at, now, std::move(end), {.stop_reason = reason, .completion_begun = true}, draw);
 }
 
 Report report_not_begun(const ClaimedTask& task, TimePoint now) {
   HandlerEnd end;
   end.ending.outcome = lifecycle::Outcome::cancelled;
   end.ending.error_message = "cancelled before its handler began";
-  return report_of(task, now, now, std::move(end), 0.0);
+  return report_of(task, now, now, std::move(end), {}, 0.0);
 }
 
 }  // namespace dogged::runtime

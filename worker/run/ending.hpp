@@ -2,6 +2,7 @@
 // describes how it ended.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <dogged/context.hpp>
@@ -9,6 +10,7 @@
 
 #include "base/time.hpp"
 #include "lifecycle/lifecycle.hpp"
+#include "run/attempt_settings.hpp"
 #include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
@@ -18,20 +20,25 @@ struct HandlerEnd {
   lifecycle::Ending ending = {};
   std::string error_details_json = {};
   std::string result_json = {};
-  bool is_on_record = false;  ///< of a snoozed one: Context::sleep or wait_event has recorded it
+  std::size_t result_bytes = 0;  ///< of result_json, as PostgreSQL writes it (bytes_as_jsonb)
+  bool is_on_record = false;     ///< of a snoozed one: Context::sleep or wait_event has recorded it
 };
 
 [[nodiscard]] HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {});
 
-/// The end that counts. `reason`: why the stop token was set; a failure after that is no failure of the task.
-/// `completion_begun`: the handler has called complete_in. A handler that returns then, or that must call it, has
-/// failed: if its transaction has been committed, the database knows better (Report::may_be_committed).
-[[nodiscard]] HandlerEnd end_that_counts(HandlerEnd end, const Definition& definition, bool completion_begun,
-                                         StopReason reason);
+/// What else decides about the end of a handler.
+struct Circumstances {
+  /// Why the stop token was set. A failure after that is no failure of the task.
+  StopReason stop_reason = StopReason::none;
+  /// The handler has called complete_in. A handler that returns then, or that must call it, has failed: if its
+  /// transaction has been committed, the database knows better (Report::may_be_committed).
+  bool completion_begun = false;
+  AttemptLimits limits = {};  ///< of the result and the message
+};
 
 /// `draw` is uniform in [0, 1), for the jitter.
 [[nodiscard]] Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end,
-                               double draw);
+                               const Circumstances& circumstances, double draw);
 
 /// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
 [[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at,

@@ -35,15 +35,17 @@ const Definition& definition(bool completes_in_transaction) {
   return completes_in_transaction ? transactional : plain;
 }
 
-ClaimedTask task() {
+ClaimedTask task_of(const Definition& definition) {
   ClaimedTask task;
   task.id = 7;
   task.attempt = 2;
   task.retry_count = 1;
   task.queue = "mail";
-  task.definition = &definition(false);
+  task.definition = &definition;
   return task;
 }
+
+ClaimedTask task() { return task_of(definition(false)); }
 
 /// Of a handler that throws.
 Outcome outcome_of(StopReason reason) {
@@ -66,10 +68,12 @@ Outcome outcome_of(StopReason reason) {
 TEST_CASE("a handler that throws after its stop token was set has ended for that reason, and otherwise has failed") {
   for (const StopReason reason : all_reasons) {
     for (const bool completion_begun : {true, false}) {
-      const HandlerEnd end =
-          end_that_counts(failed_with(ErrorCode{"HTTP_503"}, "down"), definition(true), completion_begun, reason);
-      CHECK(end.ending.outcome == outcome_of(reason));
-      CHECK(end.ending.error_code == ErrorCode{"HTTP_503"});
+      const Report report =
+          report_of(task_of(definition(true)), start, start + 1s, failed_with(ErrorCode{"HTTP_503"}, "down"),
+                    {.stop_reason = reason, .completion_begun = completion_begun}, 0.5);
+      CHECK(report.transition.outcome == outcome_of(reason));
+      CHECK(report.may_be_committed == completion_begun);
+      CHECK((report.transition.code() == "HTTP_503") == (reason == StopReason::none));
     }
   }
 }
@@ -79,20 +83,42 @@ TEST_CASE("a handler that returns has succeeded, whyever it was to stop, unless 
     for (const bool must_complete : {true, false}) {
       for (const bool completion_begun : {true, false}) {
         CAPTURE(static_cast<int>(reason), must_complete, completion_begun);
-        const HandlerEnd end =
-            end_that_counts({.result_json = "1"}, definition(must_complete), completion_begun, reason);
+        const Report report = report_of(task_of(definition(must_complete)), start, start + 1s, {.result_json = "1"},
+                                        {.stop_reason = reason, .completion_begun = completion_begun}, 0.5);
         const bool succeeds = !must_complete && !completion_begun;
-        CHECK(end.ending.outcome == (succeeds ? Outcome::succeeded : outcome_of(reason)));
-        CHECK(end.ending.error_code.has_value() != succeeds);
-        if (!succeeds) CHECK(end.ending.error_code == codes::not_committed);
+        CHECK(report.transition.outcome == (succeeds ? Outcome::succeeded : outcome_of(reason)));
+        CHECK(report.result_json == (succeeds ? "1" : ""));
+        if (!succeeds && reason == StopReason::none) CHECK(report.transition.code() == codes::not_committed);
       }
     }
   }
 }
 
+TEST_CASE("a result that is too long fails the attempt, whether or not its handler has called complete_in") {
+  for (const bool completion_begun : {true, false}) {
+    const Circumstances circumstances{.completion_begun = completion_begun, .limits = {.max_result_bytes = 3}};
+    const auto report = [&](std::size_t bytes) {
+      return report_of(task(), start, start + 1s, {.result_json = "1e9", .result_bytes = bytes}, circumstances, 0.5);
+    };
+    CHECK(report(4).transition.code() == codes::invalid_result);
+    CHECK(report(4).result_json.empty());
+    CHECK(report(3).transition.code() != codes::invalid_result);
+  }
+}
+
+TEST_CASE("the message of a report is cut to the limit, and made storable") {
+  const Circumstances circumstances{.limits = {.max_error_message_bytes = 100}};
+  const auto message = [&](const std::string& given) {
+    return report_of(task(), start, start + 1s, failed_with(ErrorCode{"HTTP_503"}, given), circumstances, 0.5)
+        .error_message;
+  };
+  CHECK(message(std::string(1000, 'x')).size() <= 100);
+  CHECK(message("no \xFF") == "no \xEF\xBF\xBD");
+}
+
 TEST_CASE("a report says what the lifecycle decides, by which policy, and names its task unless all went well") {
   const HandlerEnd failed = failed_with(ErrorCode{"HTTP_503"}, "down", R"({"status": 503})");
-  const Report report = report_of(task(), start, start + 1s, failed, 0.5);
+  const Report report = report_of(task(), start, start + 1s, failed, {}, 0.5);
   CHECK(report.id == 7);
   CHECK(report.attempt == 2);
   CHECK(report.transition.next_run->delay == 10s);
@@ -107,8 +133,8 @@ TEST_CASE("a report says what the lifecycle decides, by which policy, and names 
 
   ClaimedTask first = task();
   first.retry_count = 0;
-  CHECK(report_of(first, start, start + 1s, {}, 0.5).name.empty());
-  CHECK(report_of(task(), start, start + 1s, {}, 0.5).name == "work");  // a success after retries
+  CHECK(report_of(first, start, start + 1s, {}, {}, 0.5).name.empty());
+  CHECK(report_of(task(), start, start + 1s, {}, {}, 0.5).name == "work");  // a success after retries
 }
 
 TEST_CASE("a report without its handler ends for the reason of the stop, and the handler may commit yet") {
