@@ -33,7 +33,7 @@ bool is_too_late(const Report& report, const Holder& holder, TimePoint sent_at) 
 /// Decides a report again, after the task's cancellation was found to be requested.
 void put_under_cancel(Report& report) {
   report.transition = lifecycle::under_cancel(std::move(report.transition));
-  report.policy.clear();
+  report.policy_text = {};
   report.retry_after.reset();
   report.circuit_event.kind = detail::CircuitEvent::Kind::abandon;
 }
@@ -41,7 +41,7 @@ void put_under_cancel(Report& report) {
 /// Decides a report again, after the next run was found to fall after the task's expires_at.
 void put_under_expiry(Report& report) {
   report.transition = lifecycle::under_expiry(std::move(report.transition));
-  report.policy.clear();
+  report.policy_text = {};
   report.retry_after.reset();
 }
 
@@ -53,7 +53,7 @@ void put_under_commit(Report& report) {
         .outcome = lifecycle::Outcome::succeeded,
         .retry_count = to.retry_count,
         .losses = to.losses};
-  report.policy.clear();
+  report.policy_text = {};
   report.circuit_event.kind = detail::CircuitEvent::Kind::success;
 }
 

@@ -5,12 +5,15 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dogged::runtime {
 namespace {
 
-std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional{text}; }
+std::optional<std::string> given(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional{std::string{text}};
+}
 
 /// Whether the attempt has succeeded, and there is nothing else to record.
 bool is_plain_success(const Report& report) {
@@ -58,7 +61,7 @@ void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_poi
   batch.error_codes.push_back(code_of(report));
   batch.error_messages.push_back(given(report.error_message));
   batch.error_details.push_back(given(report.error_details_json));
-  batch.policies.push_back(given(report.policy));
+  batch.policies.push_back(given(report.policy_text));
   batch.retry_afters_ms.push_back(retry_after_ms(report));
 }
 
@@ -76,7 +79,7 @@ void add_retried(sql::Complete& batch, const Report& report, SteadyClock::time_p
   batch.retried_error_codes.push_back(code_of(report));
   batch.retried_error_messages.push_back(given(report.error_message));
   batch.retried_error_details.push_back(given(report.error_details_json));
-  batch.retried_policies.push_back(given(report.policy));
+  batch.retried_policies.push_back(given(report.policy_text));
   batch.backoffs_ms.push_back(to.next_run->backoff.count());
   batch.delays_ms.push_back(to.next_run->delay.count());
   batch.retried_retry_afters_ms.push_back(retry_after_ms(report));

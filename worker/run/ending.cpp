@@ -117,7 +117,7 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   report.started_at = started_at;
   report.finished_at = finished_at;
   const auto& next = report.transition.next_run;
-  if (report.transition.is_retryable_failure) report.policy = declaration.policy_text;
+  if (report.transition.is_retryable_failure) report.policy_text = declaration.policy_text;
   if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
   const bool snoozed_too_often = report.transition.error_code == codes::snoozed_too_often;

@@ -53,7 +53,9 @@ struct Report {
   lifecycle::Transition transition;
   SteadyClock::time_point started_at;  ///< when the handler began; sent as how long ago that was
   SteadyClock::time_point finished_at;
-  std::string policy;  ///< as applied, also where it had no retry left; empty if no policy decided
+  /// The text of the policy that was applied, also where it had no retry left; empty if no policy decided. Declarations
+  /// stay valid while the worker runs (InForce), so that a report only views them.
+  std::string_view policy_text;
   std::optional<milliseconds> retry_after;
   std::string result_json;  ///< empty for none
   std::string error_message;
@@ -64,7 +66,7 @@ struct Report {
   std::string queue;
   std::optional<TraceContext> trace = {};     ///< the attempt's span, else the producer's
   bool is_trace_of_its_own = false;           ///< `trace` is the sampled root of a trace: it goes on record
-  const RetryPolicy* retry_policy = nullptr;  ///< the policy that decided
+  const RetryPolicy* retry_policy = nullptr;  ///< of the declaration that decided; logs and metrics name it
   std::string_view circuit;                   ///< of its definition; empty for none
   detail::CircuitEvent circuit_event;
 };

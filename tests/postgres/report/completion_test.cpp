@@ -192,7 +192,7 @@ TEST_CASE("each report of a batch is recorded of its own attempt, however the ot
   std::vector<Report> reports{retry(ids[0], 1h), success(ids[1]), success(ids[2]),
                               retry(ids[3], 2h), success(ids[4]), success(ids[5])};
   reports[0].error_message = "busy";
-  reports[0].policy = "fixed";
+  reports[0].policy_text = "fixed";
   reports[1].transition = {.status = lifecycle::Status::failed,
                            .outcome = lifecycle::Outcome::failed,
                            .error_code = ErrorCode{"HTTP_404"},

@@ -123,7 +123,7 @@ TEST_CASE("a report says what the lifecycle decides, by which policy, and names 
   CHECK(report.attempt == 2);
   CHECK(report.transition.next_run->delay == 10s);
   CHECK(report.transition.retry_count == 2);
-  CHECK(report.policy == "fixed");
+  CHECK(report.policy_text == "fixed");
   CHECK(report.name == "work");
   CHECK(report.queue == "mail");
   CHECK(report.error_message == "down");

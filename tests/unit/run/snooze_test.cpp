@@ -48,7 +48,7 @@ TEST_CASE("an attempt that snoozes runs again after its delay, and says why") {
   CHECK(report.transition.snoozes == 3);
   CHECK(report.transition.code().empty());
   CHECK(report.error_message == "not ready");
-  CHECK(report.policy.empty());
+  CHECK(report.policy_text.empty());
 }
 
 TEST_CASE("an attempt that snoozes too often fails, and says how often and what it waited for") {
