@@ -40,9 +40,9 @@ namespace {
 /// The attempt as its handler sees it.
 class AttemptContext final : public Context {
  public:
-  AttemptContext(const ClaimedTask& task, const StopSignal& stop, const AttemptSettings& settings,
-                 SteadyClock::time_point started_at, const AttemptTrace& trace, spdlog::logger& log)
-      : task_(task), stop_(stop), settings_(settings), started_at_(started_at), trace_(trace), worker_log_(log) {}
+  AttemptContext(const Pool::Run& run, const StopSignal& stop, const AttemptSettings& settings,
+                 const AttemptTrace& trace, spdlog::logger& log)
+      : run_(run), task_(run.task), stop_(stop), settings_(settings), trace_(trace), worker_log_(log) {}
 
   [[nodiscard]] TaskId task_id() const noexcept override { return task_.id; }
   [[nodiscard]] int attempt() const noexcept override { return task_.attempt; }
@@ -59,7 +59,7 @@ class AttemptContext final : public Context {
     return std::chrono::system_clock::time_point{std::chrono::microseconds{ticks.front().scheduled_us}};
   }
   [[nodiscard]] const std::string& database_url() const noexcept override { return settings_.database_url; }
-  [[nodiscard]] Clock::time_point deadline() const noexcept override { return deadline_of(task_, started_at_); }
+  [[nodiscard]] Clock::time_point deadline() const noexcept override { return run_.deadline; }
   [[nodiscard]] Clock::time_point now() const noexcept override { return Clock::now(); }
   [[nodiscard]] std::stop_token stop_token() const noexcept override { return stop_.token(); }
   [[nodiscard]] StopReason stop_reason() const noexcept override { return stop_.reason(); }
@@ -84,7 +84,8 @@ class AttemptContext final : public Context {
 
   [[nodiscard]] Completion begin_completion() override {
     completion_begun_ = true;
-    const auto running_for = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - started_at_);
+    const auto running_for =
+        std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - run_.started_at);
     return {task_.id,         task_.attempt, settings_.worker_id,
             settings_.schema, running_for,   settings_.limits.max_result_bytes,
             returned_json_,   trace_.own()};
@@ -108,7 +109,7 @@ class AttemptContext final : public Context {
   }
   [[nodiscard]] std::optional<std::string> wait_durably(std::string_view name, detail::WaitFor what,
                                                         milliseconds time) override {
-    Wait wait = settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, started_at_,
+    Wait wait = settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, run_.started_at,
                                       trace_.own(), stop_.token());
     switch (wait.state) {
       case Wait::State::over:
@@ -140,10 +141,10 @@ class AttemptContext final : public Context {
     throw TaskError{codes::invalid_step, detail::too_long_as_json(named, bytes, settings_.limits.max_result_bytes)};
   }
 
-  const ClaimedTask& task_;
+  const Pool::Run& run_;
+  const ClaimedTask& task_;  // of the run
   const StopSignal& stop_;
   const AttemptSettings& settings_;
-  const SteadyClock::time_point started_at_;
   const AttemptTrace& trace_;
   spdlog::logger& worker_log_;
   std::atomic<bool> completion_begun_{false};
@@ -244,16 +245,17 @@ HandlerEnd run_handler(const ClaimedTask& task, AttemptContext& context, Hooks& 
 
 }  // namespace
 
-Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
-                   const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log, double draw) {
-  AttemptContext context{task, stop, settings, started_at, trace, log};
+Report run_attempt(const Pool::Run& run, const StopSignal& stop, const AttemptSettings& settings,
+                   const AttemptTrace& trace, spdlog::logger& log, double draw) {
+  const ClaimedTask& task = run.task;
+  AttemptContext context{run, stop, settings, trace, log};
   const detail::CurrentTaskScope scope{task.id, settings.installation, trace.context() ? &*trace.context() : nullptr,
                                        settings.tracing ? &settings.tracing : nullptr};
   Hooks hooks{task.definition->middleware, log};
   HandlerEnd end = run_handler(task, context, hooks);
   const auto finished_at = SteadyClock::now();
   Report report = report_of(
-      task, started_at, finished_at, std::move(end),
+      task, run.started_at, finished_at, std::move(end),
       {.stop_reason = stop.reason(), .completion_begun = context.completion_begun(), .limits = settings.limits}, draw);
   if (hooks.has_begun_any()) hooks.end(context, end_of(report));
   return report;

@@ -13,17 +13,17 @@
 
 #include "run/attempt_settings.hpp"
 #include "run/attempt_trace.hpp"
+#include "run/pool.hpp"
 #include "run/stop_signal.hpp"
 #include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
 
-/// Runs the handler of `task`, whose attempt began at `started_at`, and reports. Never throws: an exception of the
-/// handler is an ending of the attempt. An exception after `stop` was requested counts by the reason of the stop: timed
-/// out, cancelled or interrupted. `draw` is uniform in [0, 1), for the jitter. `trace` has begun.
-[[nodiscard]] Report run_attempt(const ClaimedTask& task, const StopSignal& stop, SteadyClock::time_point started_at,
-                                 const AttemptSettings& settings, const AttemptTrace& trace, spdlog::logger& log,
-                                 double draw);
+/// Runs the handler of the task of `run`, and reports. Never throws: an exception of the handler is an ending of the
+/// attempt. An exception after `stop` was requested counts by the reason of the stop: timed out, cancelled or
+/// interrupted. `draw` is uniform in [0, 1), for the jitter. `trace` has begun.
+[[nodiscard]] Report run_attempt(const Pool::Run& run, const StopSignal& stop, const AttemptSettings& settings,
+                                 const AttemptTrace& trace, spdlog::logger& log, double draw);
 
 /// For hooks and tracers. Refers to `report`.
 [[nodiscard]] AttemptEnd end_of(const Report& report);

@@ -246,10 +246,10 @@ void Executor::State::hand_on(Runner& runner, Report report) const {
 }
 
 Report Executor::State::run_handler(Runner& runner) const {
-  const auto& [task, started_at, deadline] = runner.slot.run();
+  const Pool::Run& run = runner.slot.run();
   AttemptTrace& trace = *runner.trace;
-  if (!trace.begin(task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
-  Report report = run_attempt(task, *runner.stop, started_at, settings.attempts, trace, *around.log, random_draw());
+  if (!trace.begin(run.task, settings.attempts, *around.log)) ++around.tally->traces.malformed_contexts;
+  Report report = run_attempt(run, *runner.stop, settings.attempts, trace, *around.log, random_draw());
   trace.leave();
   return report;
 }

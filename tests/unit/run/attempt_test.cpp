@@ -41,7 +41,7 @@ nlohmann::json details_with(const std::string& mapper_error) {
   spdlog::logger log{"test"};
   const runtime::StopSignal stop;
   const runtime::Report report =
-      runtime::run_attempt(task, stop, runtime::SteadyClock::now(), {}, runtime::AttemptTrace{}, log, 0.5);
+      runtime::run_attempt({std::move(task), runtime::SteadyClock::now()}, stop, {}, runtime::AttemptTrace{}, log, 0.5);
   CHECK(report.error_message == "no such row");
   CHECK(detail::bytes_as_jsonb(report.error_details_json) <= detail::max_details_bytes);
   return nlohmann::json::parse(report.error_details_json);

@@ -60,7 +60,8 @@ struct Run {
     task.definition = &definitions.at("work");
     task.queue = "default";
     task.args_json = R"({"tenant": "t1"})";
-    report = runtime::run_attempt(task, stop, runtime::SteadyClock::now(), {}, runtime::AttemptTrace{}, *log, 0.5);
+    report = runtime::run_attempt({std::move(task), runtime::SteadyClock::now()}, stop, {}, runtime::AttemptTrace{},
+                                  *log, 0.5);
   }
 
   [[nodiscard]] std::string code() const { return std::string{report.transition.code()}; }

@@ -33,7 +33,7 @@ runtime::Report snoozed(int before, const TaskOptions& options, const runtime::S
   task.args_json = "{}";
   spdlog::logger log{"test"};
   runtime::Report report =
-      runtime::run_attempt(task, stop, runtime::SteadyClock::now(), {}, runtime::AttemptTrace{}, log, 0.5);
+      runtime::run_attempt({std::move(task), runtime::SteadyClock::now()}, stop, {}, runtime::AttemptTrace{}, log, 0.5);
   report.retry_policy = nullptr;  // of the definition, which is gone
   return report;
 }
