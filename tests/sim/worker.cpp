@@ -685,7 +685,8 @@ void Worker::hand_on(Executor& executor, Runner& runner, runtime::Report report)
 
 void Worker::add(runtime::Report report) {
   const auto& next = report.transition.next_run;
-  if (next && world_.retries_are_timely && !report.may_be_committed && report.circuit.empty()) {
+  if (next && world_.retries_are_timely && report.record != runtime::Record::perhaps_committed &&
+      report.circuit.empty()) {
     world_.begins_until[{report.id, report.attempt + 1}] = now() + next->delay + world_.latest_begin();
   }
   reports_.add(std::move(report));

@@ -80,14 +80,14 @@ Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t work
   const bool is_on_record =
       holder.recorded_for == worker && holder.outcome == lifecycle::to_text(report.transition.outcome);
   if (is_on_record) return Verdict::on_record;
-  const bool has_committed = report.may_be_committed && holder.outcome == "succeeded";
+  const bool has_committed = report.record == Record::perhaps_committed && holder.outcome == "succeeded";
   return has_committed ? Verdict::committed : Verdict::fenced;
 }
 
 ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)) {
   taken_.reserve(reports_.size());
   const auto on_record = std::stable_partition(reports_.begin(), reports_.end(),
-                                               [](const Report& report) { return !report.is_on_record; });
+                                               [](const Report& report) { return report.record != Record::on_record; });
   for (auto report = on_record; report != reports_.end(); ++report) taken_.push_back({&*report, report->finished_at});
   const auto to_send = static_cast<std::size_t>(on_record - reports_.begin());
   if (to_send > 0) parts_.push_back({0, to_send});

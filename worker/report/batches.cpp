@@ -30,7 +30,7 @@ bool share_a_task(const std::vector<Report>& reports, const std::vector<Report>&
 }  // namespace
 
 void ReportBatches::Batch::add(Report&& report) {
-  if (!report.is_on_record) held.push_back({report.id, report.attempt});
+  if (report.record != Record::on_record) held.push_back({report.id, report.attempt});
   bytes += bytes_of(report);
   reports.push_back(std::move(report));
 }

@@ -57,9 +57,8 @@ std::optional<std::string> AttemptTrace::own() const {
 void AttemptTrace::leave() noexcept {
   const detail::Lock lock{mutex_};
   if (!span_) return;
-  has_left_ = true;
   span_->left();
-  if (has_ended_) span_.reset();
+  if (std::exchange(heard_, Heard::left) == Heard::ended) span_.reset();
 }
 
 void AttemptTrace::end(Report& report) noexcept {
@@ -67,9 +66,8 @@ void AttemptTrace::end(Report& report) noexcept {
   report.trace = std::move(told_);
   report.is_trace_of_its_own = is_own_;
   if (!span_) return;
-  has_ended_ = true;
   span_->ended(end_of(report));
-  if (has_left_) span_.reset();
+  if (std::exchange(heard_, Heard::ended) == Heard::left) span_.reset();
 }
 
 }  // namespace dogged::runtime

@@ -37,6 +37,9 @@ class AttemptTrace {
   void end(Report& report) noexcept;
 
  private:
+  /// What the span has heard so far. leave() and end() come in any order, and the second ends the span's life.
+  enum class Heard { nothing, left, ended };
+
   /// Null if the tracer makes none. Sets context_ to that of the span.
   [[nodiscard]] std::unique_ptr<AttemptSpan> begin_span(const ClaimedTask& task, const AttemptSettings& settings,
                                                         spdlog::logger& log);
@@ -44,8 +47,7 @@ class AttemptTrace {
   std::optional<TraceContext> context_;  // written by begin() alone
   mutable detail::Mutex mutex_;
   std::unique_ptr<AttemptSpan> span_ DOGGED_GUARDED_BY(mutex_);  // until it has ended and the thread has left it
-  bool has_left_ DOGGED_GUARDED_BY(mutex_) = false;
-  bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  Heard heard_ DOGGED_GUARDED_BY(mutex_) = Heard::nothing;
   std::optional<TraceContext> told_ DOGGED_GUARDED_BY(mutex_);  // a copy of context_
   bool is_own_ DOGGED_GUARDED_BY(mutex_) = false;               // the attempt is the sampled root of a trace
 };

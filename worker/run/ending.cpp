@@ -127,8 +127,8 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
     report.error_message = storable_text(report.error_message, circumstances.limits.max_error_message_bytes);
   }
   report.error_details_json = std::move(end.error_details_json);
-  report.may_be_committed = circumstances.completion_begun;
-  report.is_on_record = end.is_on_record;
+  if (circumstances.completion_begun) report.record = Record::perhaps_committed;
+  if (end.is_on_record) report.record = Record::on_record;
   return report;
 }
 

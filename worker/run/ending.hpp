@@ -31,7 +31,7 @@ struct Circumstances {
   /// Why the stop token was set. A failure after that is no failure of the task.
   StopReason stop_reason = StopReason::none;
   /// The handler has called complete_in. A handler that returns then, or that must call it, has failed: if its
-  /// transaction has been committed, the database knows better (Report::may_be_committed).
+  /// transaction has been committed, the database knows better (Record::perhaps_committed).
   bool completion_begun = false;
   AttemptLimits limits = {};  ///< of the result and the message
 };

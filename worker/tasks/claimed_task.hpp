@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,16 @@ struct ClaimedTask {
 /// When the timeout is over of an attempt that began at `started_at`; never if it has none.
 [[nodiscard]] TimePoint deadline_of(const ClaimedTask& task, TimePoint started_at);
 
+/// What the database knows of an attempt that has ended, as far as its worker can tell.
+enum class Record {
+  to_send,            ///< nothing: the report tells
+  perhaps_committed,  ///< complete_in may have committed its success: then the task is rightly not held any more
+  on_record,          ///< its end: the report is not sent
+};
+
+[[nodiscard]] std::string_view to_text(Record record) noexcept;
+std::ostream& operator<<(std::ostream& out, Record record);
+
 /// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes.
 struct Report {
   TaskId id = 0;
@@ -60,13 +71,12 @@ struct Report {
   std::string result_json;  ///< empty for none
   std::string error_message;
   std::string error_details_json;  ///< empty for none
-  bool is_on_record = false;       ///< the attempt has ended in the database already: it is not sent
-  bool may_be_committed = false;   ///< by complete_in: then the task is rightly not held any more
-  std::string name;                ///< of the task, and its queue; empty if the first attempt succeeded
+  Record record = Record::to_send;
+  std::string name;  ///< of the task, and its queue; empty if the first attempt succeeded
   std::string queue;
   std::optional<TraceContext> trace = {};     ///< the attempt's span, else the producer's
   bool is_trace_of_its_own = false;           ///< `trace` is the sampled root of a trace: it goes on record
-  const RetryPolicy* retry_policy = nullptr;  ///< of the declaration that decided; logs and metrics name it
+  const RetryPolicy* retry_policy = nullptr;  ///< of the task's declaration; logs and metrics name it
   std::string_view circuit;                   ///< of its definition; empty for none
   detail::CircuitEvent circuit_event;
 };

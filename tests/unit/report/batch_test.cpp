@@ -82,7 +82,7 @@ TEST_CASE("a batch that is taken whole has ended with one sending") {
 
 TEST_CASE("a report that is on record already is taken, and not sent") {
   Report on_record = success(2);
-  on_record.is_on_record = true;
+  on_record.record = Record::on_record;
   ReportBatch batch{{success(1), on_record, success(3)}};
   CHECK(ids_of(batch) == std::vector<TaskId>{1, 3});
   CHECK(batch.take_taken().size() == 1);
@@ -184,7 +184,7 @@ TEST_CASE("the verdict on a report that was not taken, in each state that its ta
   CHECK(verdict(report, {.outcome = "lost", .recorded_for = own_id}) == Verdict::fenced);
   CHECK(verdict(report, {}) == Verdict::fenced);
   Report in_transaction = report;
-  in_transaction.may_be_committed = true;
+  in_transaction.record = Record::perhaps_committed;
   CHECK(verdict(in_transaction, {.outcome = "succeeded", .recorded_for = own_id}) == Verdict::committed);
   CHECK(verdict(in_transaction, {.outcome = "lost", .recorded_for = own_id}) == Verdict::fenced);
 }

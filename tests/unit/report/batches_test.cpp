@@ -32,7 +32,7 @@ Report report(TaskId id) { return report_with(id, 0); }
 
 Report on_record(TaskId id, int attempt = 1) {
   Report one = report_with(id, 0, attempt);
-  one.is_on_record = true;
+  one.record = Record::on_record;
   return one;
 }
 
@@ -142,7 +142,7 @@ struct BatchesWorld {
       known.place = ReportPlace::in_flight;
       known.was_sent = true;
       bytes += one.result_json.size();
-      if (!one.is_on_record) REQUIRE(sent.insert(one.id).second);
+      if (one.record != Record::on_record) REQUIRE(sent.insert(one.id).second);
     }
     REQUIRE((bytes <= small.bytes || in_flight.size() == 1));
   }

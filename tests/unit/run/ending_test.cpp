@@ -72,7 +72,7 @@ TEST_CASE("a handler that throws after its stop token was set has ended for that
           report_of(task_of(definition(true)), start, start + 1s, failed_with(ErrorCode{"HTTP_503"}, "down"),
                     {.stop_reason = reason, .completion_begun = completion_begun}, 0.5);
       CHECK(report.transition.outcome == outcome_of(reason));
-      CHECK(report.may_be_committed == completion_begun);
+      CHECK(report.record == (completion_begun ? Record::perhaps_committed : Record::to_send));
       CHECK((report.transition.code() == "HTTP_503") == (reason == StopReason::none));
     }
   }
@@ -129,7 +129,7 @@ TEST_CASE("a report says what the lifecycle decides, by which policy, and names 
   CHECK(report.error_message == "down");
   CHECK(report.error_details_json == R"({"status": 503})");
   CHECK(report.finished_at - report.started_at == 1s);
-  CHECK_FALSE(report.may_be_committed);
+  CHECK(report.record == Record::to_send);
 
   ClaimedTask first = task();
   first.retry_count = 0;
@@ -142,7 +142,7 @@ TEST_CASE("a report without its handler ends for the reason of the stop, and the
     const Report report = report_without_handler(task(), reason, start, start + 1s, 0.5);
     CHECK(report.transition.outcome == (reason == StopReason::none ? Outcome::interrupted : outcome_of(reason)));
     CHECK_FALSE(report.error_message.empty());
-    CHECK(report.may_be_committed);
+    CHECK(report.record == Record::perhaps_committed);
   }
 }
 
@@ -150,5 +150,5 @@ TEST_CASE("a cancelled task whose handler has not begun ends as cancelled") {
   const Report report = report_not_begun(task(), start);
   CHECK(report.transition.outcome == Outcome::cancelled);
   CHECK(report.transition.status == lifecycle::Status::cancelled);
-  CHECK_FALSE(report.may_be_committed);
+  CHECK(report.record == Record::to_send);
 }

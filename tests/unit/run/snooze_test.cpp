@@ -1,6 +1,7 @@
 // The end of an attempt whose handler snoozes.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <spdlog/logger.h>
 

@@ -7,6 +7,7 @@
 #include "step/known_steps.hpp"
 #include "step/wait_plan.hpp"
 #include "support/catch.hpp"
+#include "tasks/claimed_task.hpp"
 #include "trace/export_plan.hpp"
 #include "upkeep/plan.hpp"
 
@@ -27,7 +28,7 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
   check_printed(Certainty::State::sure, Certainty::Ask::nothing, DueTime::State::none, DueTime::Ask::promote,
                 ServedQueues::State::open, Settling::Outcome::taken, Sleep::State::busy, Sleep::Ask::wake_up,
                 Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
-  check_printed(Lease::State::held, KeeperPlan::State::deaf, KeeperPlan::Step::beat);
+  check_printed(Record::perhaps_committed, Lease::State::held, KeeperPlan::State::deaf, KeeperPlan::Step::beat);
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,
                 RescuePlan::Rescue::none, UpkeepPlan::State::rest, UpkeepPlan::Step::look);
   check_printed(Pool::SlotState::idle, Pool::Next::wait, KnownSteps::Ask::names, WaitPlan::Answer::busy,
