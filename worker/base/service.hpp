@@ -1,4 +1,5 @@
-// The thread of one part of the worker: claimer, completer, lease keeper, upkeep, chores and watchdog are services.
+// The thread of one part of the worker: claimer, completer, lease keeper, upkeep, chores, watchdog and the exporter of
+// spans are services.
 #pragma once
 
 #include <atomic>

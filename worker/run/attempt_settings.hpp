@@ -1,5 +1,5 @@
-// The settings that all attempts of a worker share. The parts that handlers use are only declared here. worker.hpp
-// holds these settings, and a change of such a part must not compile anew each file that includes worker.hpp.
+// The settings that all attempts of a worker share. The parts that handlers use are only declared here. common.hpp
+// holds these settings, and a change of such a part must not compile anew each file that includes common.hpp.
 #pragma once
 
 #include <cstddef>

@@ -27,8 +27,8 @@ class HandlerSession;
 class KeeperInbox;
 class Steps;
 
-/// The services run from the constructor to the destructor. The members are destroyed from last to first, so a service
-/// stops before the parts that it uses are gone.
+/// A member for each part of an incarnation. The services run from the constructor to the destructor. The members are
+/// destroyed from last to first, so a service stops before the parts that it uses are gone.
 class Services final : public Executor::Listener, public Completer::Listener, public LeaseKeeper::Listener {
  public:
   /// `is_again`: an earlier incarnation of this process has run.

@@ -19,6 +19,7 @@ class Tracer;
 
 namespace dogged::runtime {
 
+/// A member for each setting that a user of a worker can give. Each part of the worker takes its own from here.
 struct WorkerSettings {
   db::Settings database{};
   std::string name = {};                   ///< shown by `dogged workers`; no two live workers share a name

@@ -6,7 +6,8 @@
 //   chores         makes partitions and drops those that are no longer kept, with a connection for that time only
 //   watchdog       deadlines, the lapse of the lease, connections that do not answer; without a connection of its own
 //
-// Each of them has a thread, and all but the watchdog have a connection, however many tasks run at once.
+// Executors have a thread for each task that runs at once. Their handlers share one connection (HandlerSession). Each
+// of the others has one thread, and all but the watchdog have a connection.
 //
 // A run of the services under one lease is an incarnation. A worker that could not renew its lease in time stops its
 // handlers. The worker writes nothing until the database has said whether the lease was ended. Then the worker goes on

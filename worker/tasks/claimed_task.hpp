@@ -25,6 +25,8 @@ struct Attempt {
   int number = 0;
 };
 
+/// Holds what claim.sql gives of the task, as far as the attempt needs it. The worker adds the definition, its own
+/// times, the cancellation and the circuit's generation.
 struct ClaimedTask {
   TaskId id = 0;
   int attempt = 0;  ///< with the worker's id, the fence: a report counts only while the task's row names both
@@ -57,7 +59,8 @@ enum class Record {
 [[nodiscard]] std::string_view to_text(Record record) noexcept;
 std::ostream& operator<<(std::ostream& out, Record record);
 
-/// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes.
+/// How an attempt ended and what becomes of its task: one element of the batch that complete.sql takes. A member for
+/// each column of that batch, and those that the log, the metrics and the circuit need.
 struct Report {
   TaskId id = 0;
   int attempt = 0;

@@ -58,6 +58,7 @@ class InForce {
 
 class CustomPolicies;
 
+/// A registered task: a member for each setting of its registration, as this worker applies it.
 struct Definition {
   std::string name;
   std::string queue;

@@ -21,6 +21,7 @@
 
 namespace dogged::runtime {
 
+/// A member for each part on the way of a span, and for what the exporter's thread keeps of the request under way.
 class OtlpExporter {
  public:
   /// `worker` is the worker's name; empty: there is none. Throws Error if libcurl cannot be initialised.

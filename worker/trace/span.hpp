@@ -16,6 +16,7 @@ namespace dogged::runtime {
 /// Of an error's message. A worker stores up to 64 KiB of it, and many spans may wait.
 inline constexpr std::size_t most_bytes_of_message = 1024;
 
+/// A member for each field and attribute of the exported span.
 struct Span {
   enum class Kind {
     process,  ///< an attempt
