@@ -57,7 +57,10 @@ ExitCode export_metrics(const Invocation& invocation, const ExporterOptions& opt
                                 }};
   log->log(event("metrics_served"), spdlog::level::info, "metrics on http://{}/metrics, with /livez and /readyz",
            to_text(server.address()));
-  while (!was_interrupted()) pause(std::chrono::seconds{1});
+  while (!was_interrupted()) {
+    fleet.require_database_url();
+    pause(std::chrono::seconds{1});
+  }
   fleet.stop();  // or the server would wait for scrapes that wait for the database
   log->log(event("exporter_stopped"), spdlog::level::info, "stopped");
   return ExitCode::ok;

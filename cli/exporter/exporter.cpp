@@ -27,16 +27,7 @@ constexpr seconds shared_without_waiting{60};
 }  // namespace
 
 Exporter::Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log)
-    : log_(std::move(log)), reader_(std::move(connect)) {
-  try {
-    reader_.connect();
-  } catch (const InvalidInput&) {
-    throw;
-  } catch (const Error&) {
-    // The first reading finds the same, and tells.
-  }
-  thread_ = std::thread{[this] { serve(); }};
-}
+    : log_(std::move(log)), reader_(std::move(connect)), thread_([this] { serve(); }) {}
 
 Exporter::~Exporter() {
   stop();
@@ -50,6 +41,11 @@ void Exporter::stop() {
   }
   changed_.notify_all();
   reader_.abort();
+}
+
+void Exporter::require_database_url() {
+  const detail::Lock lock{mutex_};
+  if (wrong_url_) std::rethrow_exception(wrong_url_);
 }
 
 http::Page Exporter::page(std::string_view path, std::string_view accept) {
@@ -101,6 +97,9 @@ void Exporter::serve() {
     try {
       publish(reader_.read());
       continue;
+    } catch (const InvalidInput& error) {
+      if (end_if_first(std::current_exception())) return;
+      why = db::one_line(error.what());
     } catch (const std::exception& error) {
       why = db::one_line(error.what());
     }
@@ -117,6 +116,17 @@ bool Exporter::wait_for_wish() {
   is_wanted_ = false;
   is_reading_ = true;
   return !has_ended_;
+}
+
+/// What is wrong later may be right again: `dogged dev down` takes the URL of its server away, and `dogged dev up`
+/// brings it.
+bool Exporter::end_if_first(std::exception_ptr wrong_url) {
+  const detail::Lock lock{mutex_};
+  if (readings_ > 0) return false;
+  wrong_url_ = std::move(wrong_url);
+  has_ended_ = true;
+  changed_.notify_all();
+  return true;
 }
 
 void Exporter::publish(Reading reading) {

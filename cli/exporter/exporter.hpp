@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,8 +24,7 @@ namespace dogged::cli::exporter {
 /// Thread-safe.
 class Exporter {
  public:
-  /// Begins with a reading: from then on new attempts are counted. Throws InvalidInput if the database's URL is none. A
-  /// database that is away is no error.
+  /// Begins with a reading: from then on new attempts are counted. Does not wait for this reading.
   Exporter(Reader::Connect connect, std::shared_ptr<spdlog::logger> log);
   ~Exporter();
   Exporter(const Exporter&) = delete;
@@ -32,6 +32,10 @@ class Exporter {
 
   /// Ends the statement that runs, and lets no scrape wait any more.
   void stop();
+
+  /// Throws InvalidInput if the first reading found that the database's URL is none. No reading follows then. A
+  /// database that is away is no error.
+  void require_database_url();
 
   /// At most two threads wait here for PostgreSQL, so the server's third thread always answers /livez. `accept`: the
   /// request's header of that name; may be empty.
@@ -41,6 +45,7 @@ class Exporter {
   void serve();
   [[nodiscard]] bool wait_for_wish();
   void publish(Reading reading);
+  [[nodiscard]] bool end_if_first(std::exception_ptr wrong_url);
   [[nodiscard]] bool refresh(detail::Lock& lock) DOGGED_REQUIRES(mutex_);
   void wait_for_reading(detail::Lock& lock, std::chrono::steady_clock::time_point until) DOGGED_REQUIRES(mutex_);
   void tell_of(const std::vector<Asked>& asked) DOGGED_REQUIRES(mutex_);
@@ -54,6 +59,7 @@ class Exporter {
   bool is_wanted_ DOGGED_GUARDED_BY(mutex_) = true;
   bool is_reading_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
+  std::exception_ptr wrong_url_ DOGGED_GUARDED_BY(mutex_);
   int waiting_ DOGGED_GUARDED_BY(mutex_) = 0;  // for a reading
   std::uint64_t readings_ DOGGED_GUARDED_BY(mutex_) = 0;
   std::chrono::steady_clock::time_point read_at_ DOGGED_GUARDED_BY(mutex_){};

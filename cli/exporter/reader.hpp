@@ -42,10 +42,8 @@ class Reader {
   using Connect = std::function<db::Connection()>;
   explicit Reader(Connect connect) : connect_(std::move(connect)) {}
 
-  /// Connects if there is no connection. Throws as Connect does.
-  void connect();
   /// Connects if need be, and asks all questions. A question that PostgreSQL refuses has a reason in place of an
-  /// answer. Throws ConnectionError if the connection is lost, and as connect() does. The first reading finds nothing
+  /// answer. Throws ConnectionError if the connection is lost, and as Connect does. The first reading finds nothing
   /// new.
   [[nodiscard]] Reading read();
 
@@ -68,6 +66,7 @@ class Reader {
     std::chrono::steady_clock::time_point again_at{};  ///< when the question is asked again
   };
 
+  void connect();
   [[nodiscard]] std::shared_ptr<db::Connection> connection();
   Reading read_once();
   Reading ask_all();
