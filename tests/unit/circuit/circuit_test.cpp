@@ -201,7 +201,7 @@ Circuit after(Circuit circuit, Kind kind, std::int64_t now_ms) {
 
 }  // namespace
 
-TEST_CASE("every sequence of seven events does to a circuit what the model says") {
+TEST_CASE("every sequence of seven events does to a circuit what the model says", "[one_thread]") {
   for (int failure_threshold : {1, 2}) {
     for (int success_threshold : {1, 2}) {
       CAPTURE(failure_threshold, success_threshold);

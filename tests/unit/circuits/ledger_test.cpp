@@ -335,7 +335,7 @@ int walk_ledger(const LedgerWorld& world, int length) {
 
 }  // namespace
 
-TEST_CASE(
-    "of the probes that a half-open circuit let through none is lost, and no more are let through than it takes") {
+TEST_CASE("of the probes that a half-open circuit let through none is lost, and no more are let through than it takes",
+          "[one_thread]") {
   CHECK(walk_ledger({}, 8) > 100'000);
 }

@@ -299,7 +299,8 @@ TEST_CASE("no wake-up is missed, however a transaction that enqueues a task and 
   CHECK(explore(World{}) > 5'000);
 }
 
-TEST_CASE("no claimed task is forgotten, however its transaction, the claimer and the loss of a claim take turns") {
+TEST_CASE("no claimed task is forgotten, however its transaction, the claimer and the loss of a claim take turns",
+          "[one_thread]") {
   CHECK(explore_losses(World{}, 1) > 20'000);
 }
 

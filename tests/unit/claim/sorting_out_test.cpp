@@ -199,7 +199,7 @@ Sorted sort_out(const std::vector<Kind>& kinds, CircuitState state, Budget budge
 
 }  // namespace
 
-TEST_CASE("each claimed task has one fate, and what begins keeps the order of the claim") {
+TEST_CASE("each claimed task has one fate, and what begins keeps the order of the claim", "[one_thread]") {
   for_each_state([](CircuitState state, Budget budget) {
     const int claims = for_each_claim([&](const std::vector<Kind>& kinds) {
       const SortedOut sorted = sort_out(kinds, state, budget).out;
@@ -211,7 +211,7 @@ TEST_CASE("each claimed task has one fate, and what begins keeps the order of th
   });
 }
 
-TEST_CASE("of the probes of a half-open circuit only those are spent whose tasks begin") {
+TEST_CASE("of the probes of a half-open circuit only those are spent whose tasks begin", "[one_thread]") {
   for_each_state([](CircuitState state, Budget budget) {
     for_each_claim([&](const std::vector<Kind>& kinds) {
       const Sorted sorted = sort_out(kinds, state, budget);
@@ -230,7 +230,7 @@ TEST_CASE("of the probes of a half-open circuit only those are spent whose tasks
   });
 }
 
-TEST_CASE("only the retries that begin are counted by the retry budget, and all attempts that begin") {
+TEST_CASE("only the retries that begin are counted by the retry budget, and all attempts that begin", "[one_thread]") {
   for_each_state([](CircuitState state, Budget budget) {
     if (budget == Budget::none) return;
     for_each_claim([&](const std::vector<Kind>& kinds) {

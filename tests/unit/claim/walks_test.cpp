@@ -396,19 +396,22 @@ struct QueuesWorld {
 
 }  // namespace
 
-TEST_CASE("in all sequences of losses, sessions and locks, a claimer is sure only of what it knows, and becomes sure") {
+TEST_CASE("in all sequences of losses, sessions and locks, a claimer is sure only of what it knows, and becomes sure",
+          "[one_thread]") {
   CHECK(walk(CertaintyWorld{}, 6, 8) > 20'000);
 }
 
-TEST_CASE("in all sequences of waits, looks, transactions and failures, a sleeper misses no transaction's commit") {
+TEST_CASE("in all sequences of waits, looks, transactions and failures, a sleeper misses no transaction's commit",
+          "[one_thread]") {
   CHECK(walk(SleepWorld{}, 8, 6) > 50'000);
 }
 
-TEST_CASE("in all sequences of enqueues, promotions, questions and locks, no due time is waited past") {
+TEST_CASE("in all sequences of enqueues, promotions, questions and locks, no due time is waited past", "[one_thread]") {
   CHECK(walk(DueWorld{}, 8, 6) > 40'000);
 }
 
 TEST_CASE(
-    "in all sequences of notifications, claims, locks, pauses and settlements, no ready task is passed over for good") {
+    "in all sequences of notifications, claims, locks, pauses and settlements, no ready task is passed over for good",
+    "[one_thread]") {
   CHECK(walk(QueuesWorld{}, 8, 7) > 50'000);
 }

@@ -6,7 +6,7 @@
 using Document = nlohmann::json;
 using namespace dogged::detail;
 
-TEST_CASE("a document that is too deep is refused without a stack") {
+TEST_CASE("a document that is too deep is refused without a stack", "[one_thread]") {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   CHECK_THROWS_WITH(to_json_text("the result", Document::parse(deep)),
                     Catch::Matchers::EndsWith("is nested more than 500 levels deep"));

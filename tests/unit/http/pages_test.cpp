@@ -225,7 +225,8 @@ TEST_CASE("under OpenTelemetry's names are the same counts as under dogged's, by
                                  {{{"messaging_operation_name", "settle"}, {"error_type", "PG_40001"}}, 1}});
 }
 
-TEST_CASE("ten thousand error codes and task names make a thousand series with codes, and a thousand without") {
+TEST_CASE("ten thousand error codes and task names make a thousand series with codes, and a thousand without",
+          "[one_thread]") {
   AttemptCounts attempts;
   OperationCounts operations;
   constexpr int many = 10'000;

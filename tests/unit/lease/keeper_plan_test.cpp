@@ -244,8 +244,8 @@ int walk(const World& world, int depth) {
 
 TEST_CASE(
     "in all sequences of events, a keeper renews in time, says at once that its worker drains, learns of "
-    "cancellations, "
-    "and writes progress in time") {
+    "cancellations, and writes progress in time",
+    "[one_thread]") {
   for (const bool listens : {true, false}) {
     CAPTURE(listens);
     CHECK(walk(World{listens}, 6) > 20'000);

@@ -242,7 +242,8 @@ int walk(const BatchesWorld& world, int depth) {
 
 TEST_CASE(
     "in all sequences no report is lost, none is in two batches, no batch has two reports of a task, and no attempt is "
-    "held that is on record") {
+    "held that is on record",
+    "[one_thread]") {
   CHECK(walk(BatchesWorld{}, 8) > 50'000);
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("a number that no type holds is refused") {
   CHECK_THROWS_AS(policy_from_json(R"({"policy": "linear", "initial_ms": 1e400})"), InvalidPolicy);
 }
 
-TEST_CASE("a value of any depth is refused without a stack") {
+TEST_CASE("a value of any depth is refused without a stack", "[one_thread]") {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   CHECK_THROWS_WITH(policy_from_json(R"({"policy": "fixed", "interval_ms": )" + deep + "}"),
                     "interval_ms cannot be an array; write whole milliseconds, up to 86400000 (24h)");

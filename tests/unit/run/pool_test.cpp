@@ -339,7 +339,8 @@ struct Walk {
 
 }  // namespace
 
-TEST_CASE("each task of every sequence of events is in one place until it is reported or taken back once") {
+TEST_CASE("each task of every sequence of events is in one place until it is reported or taken back once",
+          "[one_thread]") {
   std::size_t walks = 0;
   std::vector<int> events;
   const std::function<void()> walk = [&] {

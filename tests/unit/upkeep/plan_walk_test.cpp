@@ -281,6 +281,7 @@ int walk_all(const Fleet& fleet, int depth) {
 TEST_CASE(
     "in all sequences of lapses, refusals and failures, upkeep does all that is due, keeps no work waiting for "
     "another, "
-    "and never spins") {
+    "and never spins",
+    "[one_thread]") {
   CHECK(walk_all(Fleet{}, 5) > 50'000);
 }

@@ -135,7 +135,7 @@ int walk(const World& world, int depth) {
 
 }  // namespace
 
-TEST_CASE(
-    "in all sequences of looks, renewals and failures, upkeep gives live workers time, and ends what has lapsed") {
+TEST_CASE("in all sequences of looks, renewals and failures, upkeep gives live workers time, and ends what has lapsed",
+          "[one_thread]") {
   CHECK(walk(World{}, 6) > 30'000);
 }

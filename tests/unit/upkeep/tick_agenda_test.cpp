@@ -158,6 +158,7 @@ int walk_agenda(const AgendaWorld& world, int length) {
 
 }  // namespace
 
-TEST_CASE("whatever happens before, a tick that a worker knows of is fired within a second, without asking in a loop") {
+TEST_CASE("whatever happens before, a tick that a worker knows of is fired within a second, without asking in a loop",
+          "[one_thread]") {
   CHECK(walk_agenda({}, 7) > 100'000);
 }

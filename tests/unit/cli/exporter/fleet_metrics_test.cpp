@@ -102,7 +102,8 @@ TEST_CASE("while the database is away nothing old is served, and counters go on 
   CHECK(families.at("dogged_attempts_total").samples.at(0).value == 4);
 }
 
-TEST_CASE("of 10,000 tasks 1,000 have all their labels, 1,000 more all but the last, and the others are summed") {
+TEST_CASE("of 10,000 tasks 1,000 have all their labels, 1,000 more all but the last, and the others are summed",
+          "[one_thread]") {
   FleetMetrics metrics;
   Reading reading;
   reading.queues.emplace();
