@@ -14,6 +14,7 @@
 #include "claim/queue_settings.hpp"
 #include "claim/statements.hpp"
 #include "comparison.hpp"
+#include "lease/who_holds.hpp"
 #include "report/completion.hpp"
 #include "sql/claim.hpp"
 #include "sql/lease.hpp"
@@ -36,6 +37,12 @@ std::string claimed(TaskId id, int attempt, int retry_count, int losses, int sno
 
 lifecycle::Transition transition(lifecycle::Status status, lifecycle::Outcome outcome) {
   return {.status = status, .outcome = outcome, .retry_count = 0, .losses = 0};
+}
+
+/// A status or an outcome; empty if there is none.
+template <class Value>
+std::string name_of(const std::optional<Value>& value) {
+  return value ? std::string{to_text(*value)} : "";
 }
 
 /// Each with one thread.
@@ -722,7 +729,8 @@ void Comparison::who_holds() {
   const int attempt = model_.tasks().at(*id).attempt - (scheduler_.chance(30) ? 1 : 0);
   note("worker " + std::to_string(worker) + " asks who holds " + std::to_string(*id) + "/" + std::to_string(attempt));
   const runtime::Holder model = model_.who_holds(worker, {*id, attempt});
-  const auto postgres = db::one(postgres_.run(sql::WhoHolds{.worker_id = worker, .ids = {*id}, .attempts = {attempt}}));
+  const runtime::Holder postgres = runtime::holder_of(
+      db::one(postgres_.run(sql::WhoHolds{.worker_id = worker, .ids = {*id}, .attempts = {attempt}})));
   require_alike("is_mine", model.is_mine, postgres.is_mine);
   if (model.is_mine) {
     const auto minutes_of = [](const std::optional<std::int64_t>& time_us) {
@@ -734,7 +742,9 @@ void Comparison::who_holds() {
     require_alike("expires_after_claim", minutes_of(model.expires_after_claim_us),
                   minutes_of(postgres.expires_after_claim_us));
   }
-  require_alike("outcome", model.outcome, postgres.outcome);
+  require_alike("task_attempt", model.task_attempt, postgres.task_attempt);
+  require_alike("status", name_of(model.status), name_of(postgres.status));
+  require_alike("outcome", name_of(model.outcome), name_of(postgres.outcome));
   require_alike("recorded_for", model.recorded_for, postgres.recorded_for);
 }
 

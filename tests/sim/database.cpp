@@ -16,6 +16,18 @@ bool is_in(const std::vector<runtime::Watermarks::Range>& ranges, runtime::Place
                      [place](const auto& range) { return place > range.after && place <= range.upto; });
 }
 
+std::optional<lifecycle::Status> status_of(const Task& task) {
+  switch (task.state) {
+    case Task::State::pending:
+      return lifecycle::Status::pending;
+    case Task::State::running:
+      return lifecycle::Status::running;
+    case Task::State::ended:
+      break;
+  }
+  return lifecycle::status_from_text(task.ended_as);
+}
+
 }  // namespace
 
 const lifecycle::Rules& rules_of(Kind kind) {
@@ -462,10 +474,12 @@ bool Database::complete_in(std::int64_t worker, const runtime::Attempt& attempt)
 
 runtime::Holder Database::who_holds(std::int64_t worker, const runtime::Attempt& attempt) const {
   runtime::Holder holder;
-  holder.id = attempt.id;
   const auto found = now_.tasks.find(attempt.id);
   if (found == now_.tasks.end()) return holder;
   const Task& task = found->second;
+  holder.task_attempt = task.attempt;
+  holder.status = status_of(task);
+  holder.worker = task.worker;
   holder.is_mine = task.state == Task::State::running && task.worker == worker && task.attempt == attempt.number;
   holder.cancel_requested = task.cancel_requested;
   if (task.expires_at && task.state != Task::State::ended) {
@@ -476,7 +490,7 @@ runtime::Holder Database::who_holds(std::int64_t worker, const runtime::Attempt&
     holder.expires_after_claim_us = in_us(*task.expires_at - task.claimed_at);
   }
   if (const auto row = now_.attempts.find({attempt.id, attempt.number}); row != now_.attempts.end()) {
-    holder.outcome = row->second.outcome;
+    holder.outcome = lifecycle::outcome_from_text(row->second.outcome);
     holder.recorded_for = row->second.worker;
   }
   return holder;

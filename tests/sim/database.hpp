@@ -20,6 +20,7 @@
 #include "claim/queues.hpp"
 #include "claim/settling.hpp"
 #include "claim/sleep.hpp"
+#include "lease/holder.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
 #include "report/batch.hpp"

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "claim/release_verdict.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "tasks/definition.hpp"
 
@@ -457,7 +458,8 @@ std::vector<TaskId> Worker::release(std::int64_t lease, const std::vector<runtim
                                     std::int64_t session) const {
   std::vector<TaskId> mine;
   for (const runtime::Attempt& left : world_.database.release(lease, attempts, session)) {
-    if (world_.database.who_holds(lease, left).is_mine) mine.push_back(left.id);
+    const runtime::Holder holder = world_.database.who_holds(lease, left);
+    if (release_verdict(holder, left.number) == runtime::ReleaseVerdict::locked) mine.push_back(left.id);
   }
   return mine;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "claim/release_verdict.hpp"
 #include "tasks/definition.hpp"
 #include "worker.hpp"
 
@@ -185,7 +186,8 @@ void Worker::defer(const std::vector<Deferral>& tasks) {
     const std::vector<runtime::Attempt> left = world_.database.defer(lease, put_off, session);
     std::vector<TaskId> mine;
     for (const runtime::Attempt& attempt : left) {
-      if (world_.database.who_holds(lease, attempt).is_mine) mine.push_back(attempt.id);
+      const runtime::Holder holder = world_.database.who_holds(lease, attempt);
+      if (release_verdict(holder, attempt.number) == runtime::ReleaseVerdict::locked) mine.push_back(attempt.id);
     }
     if (world_.circuits_are_heard) {
       for (const auto& [attempt, wait] : put_off) world_.put_off[attempt.id] = now() + wait + world_.latest_told();

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "claim/release_verdict.hpp"
 #include "client/log_event.hpp"
-#include "report/who_holds.hpp"
+#include "lease/who_holds.hpp"
 #include "retry/counted.hpp"
 #include "retry/event_line.hpp"
 #include "sql/claim.hpp"
@@ -145,23 +146,25 @@ void GivingBack::defer(std::vector<Deferral> tasks) {
   if (!not_deferred.empty()) explain_not_released(not_deferred);
 }
 
-/// Either another session has locked the task's row, and the claimer tries again later. Or the worker does not hold the
-/// task any more.
 void GivingBack::explain_not_released(const Attempts& attempts) {
-  const AttemptArrays arrays{attempts};
-  for (const sql::WhoHolds::Row& task : session_.connection().run(
-           sql::WhoHolds{.worker_id = lease_.id(), .ids = arrays.ids, .attempts = arrays.numbers})) {
-    if (task.is_mine) {
-      plan_.on_locked(task.id, SteadyClock::now());
-      continue;
+  std::vector<Attempt> not_released;
+  for (const auto& [id, number] : attempts) not_released.push_back({id, number});
+  const std::vector<Holder> holders = read_holders(session_.connection(), lease_.id(), not_released);
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const auto [id, number] = not_released[i];
+    switch (release_verdict(holders[i], number)) {
+      case ReleaseVerdict::locked:
+        plan_.on_locked(id, SteadyClock::now());
+        break;
+      case ReleaseVerdict::given_back:
+        break;
+      case ReleaseVerdict::fenced:
+        ++tally_->fenced;
+        log_->log(event("release_fenced"), spdlog::level::warn,
+                  "task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}", id,
+                  number, lease_.id(), whose_it_is(holders[i]));
+        break;
     }
-    // An earlier try released the task, and its answer was lost.
-    const bool is_given_back = task.status == "pending" && task.task_attempt == task.attempt - 1;
-    if (is_given_back) continue;
-    ++tally_->fenced;
-    log_->log(event("release_fenced"), spdlog::level::warn,
-              "task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}",
-              task.id, task.attempt, lease_.id(), whose_it_is(task));
   }
 }
 

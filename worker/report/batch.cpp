@@ -77,10 +77,10 @@ Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t work
     if (holder.cancel_requested) return Verdict::cancelled_first;
     return is_too_late(report, holder, sent_at) ? Verdict::expired_first : Verdict::locked;
   }
-  const bool is_on_record =
-      holder.recorded_for == worker && holder.outcome == lifecycle::to_text(report.transition.outcome);
+  const bool is_on_record = holder.recorded_for == worker && holder.outcome == report.transition.outcome;
   if (is_on_record) return Verdict::on_record;
-  const bool has_committed = report.record == Record::perhaps_committed && holder.outcome == "succeeded";
+  const bool has_committed =
+      report.record == Record::perhaps_committed && holder.outcome == lifecycle::Outcome::succeeded;
   return has_committed ? Verdict::committed : Verdict::fenced;
 }
 
@@ -117,7 +117,7 @@ void ReportBatch::on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at)
   if (refused_.empty()) on_explained({}, sent_at);
 }
 
-void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint now) {
+void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at) {
   const Range range = parts_.back();
   std::size_t explained = 0;
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -131,11 +131,11 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint n
       case Verdict::fenced:
         break;
       case Verdict::on_record:
-        taken_.push_back({&report, now});
+        taken_.push_back({&report, asked_at});
         break;
       case Verdict::committed:
         put_under_commit(report);
-        taken_.push_back({&report, now});
+        taken_.push_back({&report, asked_at});
         break;
       case Verdict::cancelled_first:
         put_under_cancel(report);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,20 +19,10 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "lease/holder.hpp"
 #include "tasks/claimed_task.hpp"
 
 namespace dogged::runtime {
-
-/// The answer of who_holds.sql on a task whose report was not taken.
-struct Holder {
-  TaskId id = 0;
-  bool is_mine = false;  ///< this worker holds the task under the attempt of the report
-  bool cancel_requested = false;
-  std::optional<std::int64_t> expires_in_us = {};  ///< from now
-  std::optional<std::int64_t> expires_after_claim_us = {};
-  std::optional<std::string> outcome = {};        ///< of the attempt that is on record
-  std::optional<std::int64_t> recorded_for = {};  ///< the worker of that attempt
-};
 
 /// Why a report was not taken.
 enum class Verdict {
@@ -90,8 +79,8 @@ class ReportBatch {
 
   /// The completion was answered. The database took all reports except those on tasks of `refused`.
   void on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at);
-  /// The verdicts on not_taken(), in its order, by an answer at `now`.
-  void on_explained(const std::vector<Verdict>& verdicts, TimePoint now);
+  /// The verdicts on not_taken(), in its order, by an answer that was asked for at `asked_at`.
+  void on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at);
   /// PostgreSQL refuses a value in part(). `none`: no report gave such a value, and the sending has failed.
   [[nodiscard]] Remedy on_refused(std::string_view reason);
   void on_failure() noexcept;

@@ -1,7 +1,6 @@
 // See completer.hpp.
 #include "report/completer.hpp"
 
-#include <map>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -11,11 +10,10 @@
 #include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
+#include "lease/who_holds.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
-#include "report/who_holds.hpp"
 #include "retry/operation_counts.hpp"
-#include "sql/claim.hpp"
 #include "sql/report.hpp"
 
 namespace dogged::runtime {
@@ -27,16 +25,6 @@ std::vector<TaskId> ids_of(std::span<const Report> reports) {
   std::vector<TaskId> ids;
   for (const Report& report : reports) ids.push_back(report.id);
   return ids;
-}
-
-Holder holder_of(const sql::WhoHolds::Row& task) {
-  return {.id = task.id,
-          .is_mine = task.is_mine,
-          .cancel_requested = task.cancel_requested,
-          .expires_in_us = task.expires_in_us,
-          .expires_after_claim_us = task.expires_after_claim_us,
-          .outcome = task.outcome,
-          .recorded_for = task.recorded_for};
 }
 
 }  // namespace
@@ -174,30 +162,26 @@ void Completer::send(ReportBatch& batch) {
 void Completer::explain(ReportBatch& batch) {
   const std::vector<const Report*> not_taken = batch.not_taken();
   std::vector<TaskId> ids;
-  std::vector<int> attempts;
+  std::vector<Attempt> attempts;
   for (const Report* report : not_taken) {
     ids.push_back(report->id);
-    attempts.push_back(report->attempt);
+    attempts.push_back({report->id, report->attempt});
   }
   clear_locks(ids);
-  const TimePoint now = SteadyClock::now();
+  const TimePoint asked_at = SteadyClock::now();
+  const std::vector<Holder> holders = read_holders(session().connection(), lease_->id(), attempts);
   std::vector<Verdict> verdicts;
-  std::map<std::pair<TaskId, int>, sql::WhoHolds::Row> by_attempt;
-  for (sql::WhoHolds::Row& task : session().connection().run(
-           sql::WhoHolds{.worker_id = lease_->id(), .ids = std::move(ids), .attempts = std::move(attempts)})) {
-    by_attempt.emplace(std::pair{task.id, task.attempt}, std::move(task));
-  }
-  for (const Report* report : not_taken) {
-    const sql::WhoHolds::Row& task = by_attempt.at({report->id, report->attempt});
-    verdicts.push_back(verdict_of(*report, holder_of(task), lease_->id(), batch.sent_at()));
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const Report* report = not_taken[i];
+    verdicts.push_back(verdict_of(*report, holders[i], lease_->id(), batch.sent_at()));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;
     log_->log(event("report_fenced"), spdlog::level::warn,
               "task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
               report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
-              whose_it_is(task));
+              whose_it_is(holders[i]));
   }
-  batch.on_explained(verdicts, now);
+  batch.on_explained(verdicts, asked_at);
 }
 
 void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {

@@ -179,14 +179,15 @@ TEST_CASE("the verdict on a report that was not taken, in each state that its ta
   CHECK(verdict(report, {.is_mine = true, .expires_in_us = 20'000'000, .expires_after_claim_us = 9'999'999}) ==
         Verdict::expired_first);
   CHECK(verdict(success(1), {.is_mine = true, .expires_in_us = -5, .expires_after_claim_us = 1}) == Verdict::locked);
-  CHECK(verdict(report, {.outcome = "failed", .recorded_for = own_id}) == Verdict::on_record);
-  CHECK(verdict(report, {.outcome = "failed", .recorded_for = own_id + 1}) == Verdict::fenced);
-  CHECK(verdict(report, {.outcome = "lost", .recorded_for = own_id}) == Verdict::fenced);
+  CHECK(verdict(report, {.outcome = lifecycle::Outcome::failed, .recorded_for = own_id}) == Verdict::on_record);
+  CHECK(verdict(report, {.outcome = lifecycle::Outcome::failed, .recorded_for = own_id + 1}) == Verdict::fenced);
+  CHECK(verdict(report, {.outcome = lifecycle::Outcome::lost, .recorded_for = own_id}) == Verdict::fenced);
   CHECK(verdict(report, {}) == Verdict::fenced);
   Report in_transaction = report;
   in_transaction.record = Record::perhaps_committed;
-  CHECK(verdict(in_transaction, {.outcome = "succeeded", .recorded_for = own_id}) == Verdict::committed);
-  CHECK(verdict(in_transaction, {.outcome = "lost", .recorded_for = own_id}) == Verdict::fenced);
+  CHECK(verdict(in_transaction, {.outcome = lifecycle::Outcome::succeeded, .recorded_for = own_id}) ==
+        Verdict::committed);
+  CHECK(verdict(in_transaction, {.outcome = lifecycle::Outcome::lost, .recorded_for = own_id}) == Verdict::fenced);
 }
 
 TEST_CASE("a report whose handler's own transaction was committed is noted as the success that it is") {

@@ -1,5 +1,5 @@
--- Tells why reports of worker @worker_id on tasks @ids with attempts @attempts were not accepted. Each row names the
--- worker that holds the task now, and the recorded outcome of the attempt, or null if there is none.
+-- Tells why reports or releases of worker @worker_id on tasks @ids with attempts @attempts changed nothing. Each row
+-- names the worker that holds the task now, and the recorded outcome of the attempt, or null if there is none.
 -- expires_in_us and expires_after_claim_us: how long until the task expires, from now and from its claim.
 -- gives: id bigint, attempt int, status text?, task_attempt int?, worker_id bigint?, worker text?, is_mine boolean
 -- gives: cancel_requested boolean, expires_in_us bigint?, expires_after_claim_us bigint?, outcome text?, recorded_for bigint?
