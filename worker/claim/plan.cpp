@@ -16,9 +16,10 @@ constexpr milliseconds ask_due_while_polling{10};
 ClaimPlan::ClaimPlan(const Settings& settings, const std::vector<std::string>& queue_names, TimePoint now)
     : settings_(settings),
       queues_(queue_names),
-      sleep_(settings.sleeps, settings.poll_interval, now),
+      sleep_(settings.listens, settings.poll_interval, now),
       due_(now),
-      settling_(now) {}
+      settling_(now),
+      hearing_(settings.listens ? Hearing::deaf : Hearing::never) {}
 
 ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   if (auto action = first_of_all(now)) return *action;
@@ -42,7 +43,7 @@ ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   }
   if (hears_first_) {
     hears_first_ = false;
-    if (listening_) return {.step = Step::hear, .until = now};
+    if (hearing_ == Hearing::listening) return {.step = Step::hear, .until = now};
     return next(now, capacity);
   }
   if (auto action = before_wait(now)) return *action;
@@ -50,17 +51,11 @@ ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
 }
 
 std::optional<ClaimPlan::Action> ClaimPlan::first_of_all(TimePoint now) {
-  switch (certainty_.next(now)) {
-    case Certainty::Ask::begin_session:
-      return Action{.step = Step::begin_session};
-    case Certainty::Ask::give_back:
-      // The claimer listens first, so that it hears every notification from here on.
-      if (settings_.sleeps && !listening_) return Action{.step = Step::listen};
-      return Action{.step = Step::give_back_unknown};
-    case Certainty::Ask::nothing:
-      break;
-  }
-  if (settings_.sleeps && !listening_) return Action{.step = Step::listen};
+  const Certainty::Ask ask = certainty_.next(now);
+  if (ask == Certainty::Ask::begin_session) return Action{.step = Step::begin_session};
+  // Before the claimer gives tasks back, so that it hears every notification from there on.
+  if (hearing_ == Hearing::deaf) return Action{.step = Step::listen};
+  if (ask == Certainty::Ask::give_back) return Action{.step = Step::give_back_unknown};
   if (now >= look_for_stale_at_) {
     look_for_stale_at_ = now + longest_wait_for_thread;
     return Action{.step = Step::give_back_stale};
@@ -83,14 +78,14 @@ std::optional<ClaimPlan::Action> ClaimPlan::look(TimePoint now) {
       break;
   }
   circuits_unknown_ = true;
-  // Nothing else notices the end of a pause.
+  // In case the notification that an operator ends a pause was lost.
   if (queues_.any(ServedQueues::State::paused)) following_.on_changed();
   return Action{.step = Step::look_for_missed, .queues = queues_.drained()};
 }
 
 /// A worker that does not listen asks each second, so that it also notices when a pause ends.
 std::optional<ClaimPlan::Action> ClaimPlan::follow(TimePoint now) {
-  if (following_.is_due(now) || (!settings_.sleeps && following_.is_old(now))) {
+  if (following_.is_due(now) || (hearing_ == Hearing::never && following_.is_old(now))) {
     return Action{.step = Step::follow_queues};
   }
   return std::nullopt;
@@ -139,7 +134,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::of(DueTime::Ask ask) {
 ClaimPlan::Action ClaimPlan::wait(const Capacity& capacity) const {
   TimePoint until = std::min({sleep_.looks_at(), due_.asks_at(), certainty_.asks_at(), following_.resumes_at()});
   if (capacity.holds_waiting) until = std::min(until, look_for_stale_at_);
-  if (!settings_.sleeps) until = std::min(until, following_.old_at());
+  if (hearing_ == Hearing::never) until = std::min(until, following_.old_at());
   return {.step = Step::hear, .until = until, .for_room = queues_.any(ServedQueues::State::open)};
 }
 
@@ -171,7 +166,7 @@ void ClaimPlan::on_session_begun(TimePoint now) {
 }
 
 void ClaimPlan::on_listening(TimePoint now) {
-  listening_ = true;
+  hearing_ = Hearing::listening;
   look_everywhere(now);  // notifications until now are lost
 }
 
@@ -237,7 +232,7 @@ void ClaimPlan::on_asleep(const Sleep::Transactions& open, TimePoint now) {
 
 void ClaimPlan::on_failure(bool connection_lost, TimePoint now) {
   certainty_.on_failure();
-  listening_ = false;
+  if (hearing_ == Hearing::listening) hearing_ = Hearing::deaf;
   sleep_.on_failure();
   if (connection_lost) {
     queues_.forget_watermarks();

@@ -32,7 +32,7 @@ class ClaimPlan {
 
   struct Settings {
     milliseconds poll_interval{10'000};
-    bool sleeps = true;  ///< false: the claimer hears no notifications, and asks for none
+    bool listens = true;  ///< false: no LISTEN; the claimer asks for everything, and for no notifications
   };
 
   enum class Step {
@@ -120,6 +120,12 @@ class ClaimPlan {
   [[nodiscard]] const DueTime& due() const noexcept { return due_; }
 
  private:
+  enum class Hearing {
+    never,      // by its settings
+    deaf,       // it does not listen yet on this connection
+    listening,  // notifications arrive
+  };
+
   [[nodiscard]] std::optional<Action> first_of_all(TimePoint now);
   [[nodiscard]] std::optional<Action> look(TimePoint now);
   [[nodiscard]] std::optional<Action> follow(TimePoint now);
@@ -137,7 +143,7 @@ class ClaimPlan {
   Settling settling_;
   Following following_;
   ClaimsSum sum_;
-  bool listening_ = false;
+  Hearing hearing_;
   bool hears_first_ = false;      // it has claimed since it last read notifications, which would pile up
   bool has_expired_ = false;      // an executor holds expired tasks
   bool others_to_wake_ = false;   // for tasks that this worker has made ready

@@ -16,8 +16,8 @@ constexpr milliseconds first_wait_for_transactions{2};
 
 }  // namespace
 
-Sleep::Sleep(bool sleeps, milliseconds poll_interval, TimePoint now)
-    : sleeps_(sleeps),
+Sleep::Sleep(bool listens, milliseconds poll_interval, TimePoint now)
+    : listens_(listens),
       poll_interval_(poll_interval),
       look_at_(now + poll_interval),
       look_soon_wait_(shortest_look_soon) {}
@@ -36,7 +36,7 @@ Sleep::Look Sleep::take_look(TimePoint now) {
 }
 
 Sleep::Ask Sleep::before_wait(TimePoint now, bool has_empty_queue) {
-  if (!sleeps_) return Ask::nothing;
+  if (!listens_) return Ask::nothing;
   const State awake = !has_empty_queue ? State::busy : polls_itself(now) ? State::self_polling : State::asleep;
   const bool stays_awake = awake != State::asleep;
   switch (state_) {

@@ -42,8 +42,8 @@ class Sleep {
     std::int64_t next = 0;
   };
 
-  /// `sleeps` false: the claimer hears no notifications and asks for none; it looks each poll interval.
-  Sleep(bool sleeps, milliseconds poll_interval, TimePoint now);
+  /// `listens` false: the claimer does not LISTEN, and never sleeps. The claimer looks each poll interval.
+  Sleep(bool listens, milliseconds poll_interval, TimePoint now);
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool row_says_asleep() const noexcept { return state_ >= State::falling_asleep; }
@@ -71,7 +71,7 @@ class Sleep {
   [[nodiscard]] bool polls_itself(TimePoint now);
   [[nodiscard]] SteadyClock::duration until_ended(TimePoint now) const;
 
-  bool sleeps_;
+  bool listens_;
   milliseconds poll_interval_;
   State state_ = State::busy;
   TimePoint look_at_;
