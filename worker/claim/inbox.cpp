@@ -8,7 +8,7 @@ namespace dogged::runtime {
 
 /// One write ends a wait, so later notes write nothing.
 void ClaimInbox::end_wait_under_way() {
-  if (std::exchange(waits_, false)) wake_.wake();
+  if (std::exchange(wait_, Wait::none) != Wait::none) wake_.wake();
 }
 
 void ClaimInbox::note_ready() {
@@ -46,7 +46,7 @@ void ClaimInbox::note_expired() {
 void ClaimInbox::note_room() {
   const detail::Lock lock{mutex_};
   has_room_ = true;
-  if (waits_for_room_) end_wait_under_way();
+  if (wait_ == Wait::for_messages_or_room) end_wait_under_way();
 }
 
 void ClaimInbox::note_stop() {
@@ -63,15 +63,16 @@ Told ClaimInbox::take() {
 
 bool ClaimInbox::begin_wait(TimePoint until, bool for_room) {
   const detail::Lock lock{mutex_};
-  waits_ = !has_told_ && !(for_room && has_room_);
-  waits_for_room_ = for_room;
+  wait_ = Wait::none;  // a wait whose connection broke did not end
+  if (has_told_ || (for_room && has_room_)) return false;
+  wait_ = for_room ? Wait::for_messages_or_room : Wait::for_messages;
   waits_until_ = until;
-  return waits_;
+  return true;
 }
 
 void ClaimInbox::end_wait() {
   const detail::Lock lock{mutex_};
-  waits_ = false;
+  wait_ = Wait::none;
 }
 
 }  // namespace dogged::runtime

@@ -43,6 +43,8 @@ class ClaimInbox {
   [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
 
  private:
+  enum class Wait { none, for_messages, for_messages_or_room };
+
   void end_wait_under_way() DOGGED_REQUIRES(mutex_);
 
   const WakeFd wake_;
@@ -50,8 +52,7 @@ class ClaimInbox {
   Told told_ DOGGED_GUARDED_BY(mutex_);
   bool has_told_ DOGGED_GUARDED_BY(mutex_) = false;
   bool has_room_ DOGGED_GUARDED_BY(mutex_) = false;  // since the claimer's last decision
-  bool waits_ DOGGED_GUARDED_BY(mutex_) = false;
-  bool waits_for_room_ DOGGED_GUARDED_BY(mutex_) = false;
+  Wait wait_ DOGGED_GUARDED_BY(mutex_) = Wait::none;
   TimePoint waits_until_ DOGGED_GUARDED_BY(mutex_){};
 };
 

@@ -47,10 +47,10 @@ Sleep::Ask Sleep::before_wait(TimePoint now, bool has_empty_queue) {
       if (state_ == State::self_polling) look_soon_at_ = std::min(look_soon_at_, now + look_soon_wait_);
       return Ask::nothing;
     case State::falling_asleep:
-      if (stays_awake) return Ask::wake_up;
-      return asks_oldest_ ? Ask::oldest_transaction : Ask::nothing;
     case State::asleep:
       return stays_awake ? Ask::wake_up : Ask::nothing;
+    case State::looked_again:
+      return stays_awake ? Ask::wake_up : Ask::oldest_transaction;
   }
   return Ask::nothing;
 }
@@ -80,7 +80,7 @@ void Sleep::on_found(TimePoint now) {
 
 void Sleep::on_look_everywhere(TimePoint now) {
   look_at_ = now + poll_interval_;
-  asks_oldest_ = state_ == State::falling_asleep;
+  if (state_ == State::falling_asleep) state_ = State::looked_again;
 }
 
 void Sleep::on_asleep(const Transactions& open, TimePoint now) {
@@ -92,16 +92,12 @@ void Sleep::on_asleep(const Transactions& open, TimePoint now) {
 void Sleep::on_awake() noexcept { state_ = State::busy; }
 
 void Sleep::on_oldest_transaction(std::int64_t oldest, TimePoint now) {
-  asks_oldest_ = false;
-  if (oldest >= first_that_notifies_) state_ = State::asleep;
+  state_ = oldest >= first_that_notifies_ ? State::asleep : State::falling_asleep;
   // The last of those transactions may have committed since the last look, so one more look is due now.
   look_at_ = std::min(look_at_, state_ == State::asleep ? now : now + until_ended(now));
 }
 
-void Sleep::on_failure() noexcept {
-  state_ = State::busy;
-  asks_oldest_ = false;
-}
+void Sleep::on_failure() noexcept { state_ = State::busy; }
 
 /// The claimer waits as long again as it has waited for those transactions.
 SteadyClock::duration Sleep::until_ended(TimePoint now) const {
@@ -117,6 +113,8 @@ std::string_view to_text(Sleep::State state) noexcept {
       return "self-polling";
     case Sleep::State::falling_asleep:
       return "falling asleep";
+    case Sleep::State::looked_again:
+      return "looked again";
     case Sleep::State::asleep:
       break;
   }

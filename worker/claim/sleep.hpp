@@ -22,8 +22,9 @@ class Sleep {
  public:
   enum class State {
     busy,            ///< the row says awake: there is more than the worker can take, or nothing has to be heard
-    self_polling,    ///< the row says awake, because the worker is notified often: it looks every few ms
+    self_polling,    ///< the row says awake, because the worker is notified often: the claimer looks every few ms
     falling_asleep,  ///< the row says asleep, but a transaction that has not seen the flag may still be open
+    looked_again,    ///< as falling_asleep: the claimer has looked since, and asks whether such a transaction is left
     asleep,          ///< every open transaction notifies
   };
   /// The question for the database before the claimer waits.
@@ -31,9 +32,9 @@ class Sleep {
   /// Where to look although nothing was notified.
   enum class Look {
     nowhere,
-    in_queues,   ///< while it polls by itself: for ready tasks only
+    in_queues,   ///< while the claimer polls by itself: for ready tasks only
     everywhere,  ///< the poll interval is over: for ready and due tasks, and for settings of queues and circuits
-    for_missed,  ///< as everywhere, while it sleeps: by a statement that costs less than a claim (look.sql)
+    for_missed,  ///< as everywhere, while the claimer sleeps: by a statement that costs less than a claim (look.sql)
   };
 
   /// The transactions that were open when the flag was set: from `oldest` on, below `next`.
@@ -82,7 +83,6 @@ class Sleep {
   TimePoint counting_since_{};
   TimePoint asleep_at_{};
   std::int64_t first_that_notifies_ = 0;  // the first transaction that notifies
-  bool asks_oldest_ = false;              // it has looked since it last asked
 };
 
 [[nodiscard]] std::string_view to_text(Sleep::State state) noexcept;

@@ -62,9 +62,10 @@ TEST_CASE("a claimer that falls asleep looks again and again until all transacti
   TimePoint now = start;
   TimePoint last = now;
   for (int i = 0; i < 8; ++i) {
-    CHECK(sleep.state() == State::falling_asleep);
+    CHECK(sleep.state() == State::looked_again);
     CHECK(sleep.before_wait(now, true) == Ask::oldest_transaction);
     sleep.on_oldest_transaction(6, now);
+    CHECK(sleep.state() == State::falling_asleep);
     CHECK(sleep.before_wait(now, true) == Ask::nothing);  // one question for each look
     CHECK(sleep.looks_at() > now);
     CHECK(sleep.looks_at() - now <= std::max<SteadyClock::duration>(2ms, 2 * (now - start)));
