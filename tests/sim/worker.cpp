@@ -200,7 +200,7 @@ void Worker::claimer_continue() {
 }
 
 ClaimPlan::Capacity Worker::capacity() const {
-  ClaimPlan::Capacity capacity{.can_report = true, .demand = {}, .holds_waiting = false};
+  ClaimPlan::Capacity capacity{.can_report = true, .backlog = reports_.size(), .demand = {}, .holds_waiting = false};
   capacity.demand.reserve(life_->executors.size());
   for (const Executor& executor : life_->executors) {
     capacity.demand.push_back(executor.pool.demand());

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "claim/queue_changes.hpp"
 #include "claim/statements.hpp"
 #include "client/log_event.hpp"
 #include "db/errors.hpp"
@@ -17,8 +18,6 @@
 
 namespace dogged::runtime {
 namespace {
-
-constexpr std::size_t max_backlog = 2000;  // reports to be written; above this the claimer claims nothing
 
 std::vector<std::string> names_of(const Definitions& definitions) {
   std::vector<std::string> names;
@@ -75,7 +74,8 @@ void Claimer::fail(const std::exception& error) {
 
 ClaimPlan::Capacity Claimer::capacity() const {
   ClaimPlan::Capacity capacity;
-  capacity.can_report = around_.completer->is_ready() && around_.completer->backlog() < max_backlog;
+  capacity.can_report = around_.completer->is_ready();
+  capacity.backlog = around_.completer->backlog();
   for (const Outlet& outlet : outlets_) {
     capacity.demand.push_back(outlet.executor->demand());
     capacity.holds_waiting = capacity.holds_waiting || outlet.executor->has_waiting();
@@ -112,8 +112,7 @@ void Claimer::carry_out(const Action& action) {
     case Step::look_for_missed:
       return look_for_missed(action.queues);
     case Step::refresh_circuits:
-      if (around_.circuits->any()) around_.circuits->refresh(connection());
-      return;
+      return around_.circuits->refresh(connection());
     case Step::follow_queues:
       return follow_queues();
     case Step::promote: {
@@ -223,26 +222,26 @@ void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint
       log_->log(event("queue_resumed"), spdlog::level::info, "queue {} goes on", queue);
     }
   }
-  follow_concurrency(outlet, settings);
-  follow_retry_budget(outlet, settings);
+  const QueueTerms before{
+      .concurrency = outlet.executor->concurrency(),
+      .retry_budget = outlet.retries ? std::optional{outlet.retries->settings()} : std::nullopt};
+  const QueueChanges changes = changes_of(before, settings, outlet.own_concurrency);
+  if (changes.concurrency) {
+    change_concurrency(*outlet.executor, *changes.concurrency, settings);
+  } else {
+    outlet.executor->start_missing_threads();
+  }
+  if (changes.retry_budget) change_retry_budget(outlet, settings);
 }
 
-void Claimer::follow_concurrency(Outlet& outlet, const QueueSettings& settings) {
-  Executor& executor = *outlet.executor;
-  const std::size_t concurrency = settings.concurrency.value_or(outlet.own_concurrency);
-  if (concurrency == executor.concurrency()) {
-    executor.start_missing_threads();
-    return;
-  }
+void Claimer::change_concurrency(Executor& executor, std::size_t concurrency, const QueueSettings& settings) {
   log_->log(event("concurrency_changed"), spdlog::level::info, "queue {}: runs {} at once from now on, not {}: {}",
             executor.queue(), counted(concurrency, "task"), executor.concurrency(),
             settings.concurrency ? "that is set for the queue" : "as this worker was started with");
   executor.set_concurrency(concurrency);
 }
 
-void Claimer::follow_retry_budget(Outlet& outlet, const QueueSettings& settings) {
-  const auto bound = outlet.retries ? std::optional{outlet.retries->settings()} : std::nullopt;
-  if (settings.retry_budget == bound) return;
+void Claimer::change_retry_budget(Outlet& outlet, const QueueSettings& settings) {
   outlet.retries = settings.retry_budget ? std::make_unique<RetryThrottle>(*settings.retry_budget) : nullptr;
   if (settings.retry_budget) {
     log_->log(event("retry_budget_changed"), spdlog::level::info,

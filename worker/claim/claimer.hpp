@@ -76,8 +76,8 @@ class Claimer {
   void ask_due_time();
   void follow_queues();
   void follow(std::size_t index, const QueueSettings& settings, TimePoint now);
-  void follow_concurrency(Outlet& outlet, const QueueSettings& settings);
-  void follow_retry_budget(Outlet& outlet, const QueueSettings& settings);
+  void change_concurrency(Executor& executor, std::size_t concurrency, const QueueSettings& settings);
+  void change_retry_budget(Outlet& outlet, const QueueSettings& settings);
   void note_end_of_throttling();
   void claim(const std::vector<QueueClaim>& claims);
   void settle(const Settling::Question& question);

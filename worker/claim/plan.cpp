@@ -24,12 +24,12 @@ ClaimPlan::ClaimPlan(const Settings& settings, const std::vector<std::string>& q
 ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   if (auto action = first_of_all(now)) return *action;
   if (auto action = look(now)) return *action;
-  if (std::exchange(circuits_unknown_, false)) return {.step = Step::refresh_circuits};
+  if (settings_.has_circuits && std::exchange(circuits_unknown_, false)) return {.step = Step::refresh_circuits};
   if (auto action = follow(now)) return *action;
   // Before claims: a claimer that always finds work never waits.
   if (auto action = of(due_.before_claim(now))) return *action;
   if (others_to_wake_) return {.step = Step::wake_others};
-  if (!hears_first_ && capacity.can_report) {
+  if (!hears_first_ && capacity.can_report && capacity.backlog < max_backlog) {
     if (auto claims = queues_.claims(capacity.demand); !claims.empty()) {
       hears_first_ = true;
       return {.step = Step::claim, .queues = std::move(claims)};

@@ -29,10 +29,13 @@ class ClaimPlan {
  public:
   /// After so long, a task that was claimed ahead and still waits for a thread is given back.
   static constexpr milliseconds longest_wait_for_thread{1000};
+  /// While so many reports are not written yet, nothing is claimed.
+  static constexpr std::size_t max_backlog = 2000;
 
   struct Settings {
     milliseconds poll_interval{10'000};
     bool listens = true;  ///< false: no LISTEN; the claimer asks for everything, and for no notifications
+    bool has_circuits = true;  ///< false: no task of the worker has a circuit, and none is read
   };
 
   enum class Step {
@@ -67,7 +70,8 @@ class ClaimPlan {
 
   /// The capacity of the rest of the worker at the moment of a decision.
   struct Capacity {
-    bool can_report = true;           ///< the ends of attempts can be recorded, and the backlog of reports is short
+    bool can_report = true;           ///< the ends of attempts can be recorded
+    std::size_t backlog = 0;          ///< reports that are not written yet
     std::vector<std::size_t> demand;  ///< by queue: how many more tasks it takes
     bool holds_waiting = false;       ///< an executor holds a task that waits for a thread
   };

@@ -15,8 +15,8 @@ namespace dogged::runtime {
 
 struct QueueSettings {
   bool is_paused = false;
-  std::optional<milliseconds> resumes_in;                ///< of a paused queue; nothing: until an operator resumes it
-  std::optional<std::size_t> concurrency;                ///< instead of the worker's own
+  std::optional<milliseconds> resumes_in = {};           ///< of a paused queue; nothing: until an operator resumes it
+  std::optional<std::size_t> concurrency = {};           ///< instead of the worker's own
   std::optional<RetryBudgetSettings> retry_budget = {};  ///< nothing: retries are not bounded
 };
 

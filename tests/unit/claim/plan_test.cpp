@@ -78,7 +78,7 @@ struct World {
   int waits = 0;                          // short ones that have passed
   std::string trace = {};
 
-  [[nodiscard]] Action next() { return plan.next(now, {.can_report = true, .demand = {5}}); }
+  [[nodiscard]] Action next() { return plan.next(now, {.demand = {5}}); }
 
   /// One step of the claimer; false where nothing but a notification or the poll_interval interval would make it go on.
   bool step() {
@@ -390,8 +390,26 @@ TEST_CASE("between two claims the claimer hears what is said, or it would pile u
   FAIL("the claimer neither hears nor claims");
 }
 
-TEST_CASE("nothing is claimed while reports cannot be written, or no executor has room, and room ends the wait") {
+TEST_CASE("a claimer reads circuits before it claims, where a task of its worker has one") {
+  const auto reads_circuits = [](bool has_circuits) {
+    World world;
+    world.plan = ClaimPlan{{.poll_interval = poll_interval, .has_circuits = has_circuits}, {"default"}, start};
+    for (int i = 0; i < 20; ++i) {
+      const Action action = world.next();
+      if (action.step == Step::refresh_circuits) return true;
+      if (action.step == Step::claim) return false;
+      world.carry_out(action);
+    }
+    FAIL("the claimer does not claim");
+    return false;
+  };
+  CHECK(reads_circuits(true));
+  CHECK_FALSE(reads_circuits(false));
+}
+
+TEST_CASE("nothing is claimed while reports cannot be written, or are too many, or no executor has room, and room ends the wait") {
   for (const ClaimPlan::Capacity& full : {ClaimPlan::Capacity{.can_report = false, .demand = {5}},
+                                          ClaimPlan::Capacity{.backlog = ClaimPlan::max_backlog, .demand = {5}},
                                           ClaimPlan::Capacity{.can_report = true, .demand = {0}}}) {
     World world;
     for (int i = 0; i < 50; ++i) {
