@@ -404,14 +404,13 @@ void Worker::claim(std::vector<runtime::QueueClaim> claims) {
     auto claimed = world_.database.claim(lease, claims, session);
     return [this, claims = std::move(claims), asked_at, claimed = std::move(claimed)] {
       for (std::size_t i = 0; i < claims.size(); ++i) {
-        const auto queue = std::find(queues_.begin(), queues_.end(), claims[i].queue) - queues_.begin();
         std::vector<runtime::Place> places;
         for (const Database::Claimed& one : claimed[i]) places.push_back(one.place);
         plan_->on_claimed(claims[i], places, now());
         if (places.empty()) continue;
         chores_.push_back([this, of_queue = std::make_shared<Claimed>(Claimed{
                                      .claim = claims[i],
-                                     .queue = static_cast<std::size_t>(queue),
+                                     .queue = claims[i].index,
                                      .tasks = taken(claimed[i], asked_at),
                                      .first = places.front(),
                                      .has_more = places.size() >= claims[i].how_many})] { hand_out(of_queue); });

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/invariant.hpp"
 #include "claim/queue_changes.hpp"
 #include "claim/statements.hpp"
 #include "client/log_event.hpp"
@@ -290,6 +291,7 @@ void Claimer::settle(const Settling::Question& question) {
   for (const sql::SettleWatermarks::Row& part : parts) {
     if (!part.settled) continue;
     const auto queue = std::find(queue_names_.begin(), queue_names_.end(), part.queue);
+    require_invariant(queue != queue_names_.end(), "a settled part is of a queue that was asked for");
     settled.push_back({static_cast<std::size_t>(queue - queue_names_.begin()), *part.settled});
   }
   const sql::SettleWatermarks::Row& bounds = parts.front();

@@ -46,10 +46,7 @@ void HandingOut::hand_out(const std::vector<QueueClaim>& claims, std::vector<sql
   }
   require_invariant(not_taken == 0, "a claim gives tasks of the queues that it names");
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    const auto outlet = std::find_if(outlets_.begin(), outlets_.end(),
-                                     [&](const Outlet& one) { return one.executor->queue() == claims[i].queue; });
-    require_invariant(outlet != outlets_.end(), "each queue that the worker claims from has an executor");
-    hand_out(*outlet, claims[i], std::move(claimed[i]), claimed_at);
+    hand_out(outlets_.at(claims[i].index), claims[i], std::move(claimed[i]), claimed_at);
   }
 }
 

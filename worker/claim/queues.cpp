@@ -31,7 +31,8 @@ std::vector<QueueClaim> ServedQueues::claims(const std::vector<std::size_t>& dem
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     const Queue& queue = queues_[i];
     if (queue.state != State::open || demand[i] == 0) continue;
-    claims.push_back({.queue = queue.name,
+    claims.push_back({.index = i,
+                      .queue = queue.name,
                       .how_many = demand[i],
                       .ranges = queue.watermarks.ranges(),
                       .of_all = !queue.watermarks.passes_over_claimed()});
@@ -41,11 +42,12 @@ std::vector<QueueClaim> ServedQueues::claims(const std::vector<std::size_t>& dem
 
 std::vector<QueueClaim> ServedQueues::drained() const {
   std::vector<QueueClaim> claims;
-  for (const Queue& queue : queues_) {
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    const Queue& queue = queues_[i];
     if (queue.state != State::drained) continue;
     Watermarks watermarks = queue.watermarks;
     watermarks.forget_claimed();
-    claims.push_back({.queue = queue.name, .ranges = watermarks.ranges()});
+    claims.push_back({.index = i, .queue = queue.name, .ranges = watermarks.ranges()});
   }
   return claims;
 }
@@ -75,12 +77,11 @@ void ServedQueues::look_again() {
 }
 
 void ServedQueues::on_claimed(const QueueClaim& claim, const std::vector<Place>& places) {
-  const auto queue =
-      std::find_if(queues_.begin(), queues_.end(), [&](const Queue& one) { return one.name == claim.queue; });
-  for (const Place place : places) queue->watermarks.note_claimed(place);
+  Queue& queue = queues_.at(claim.index);
+  for (const Place place : places) queue.watermarks.note_claimed(place);
   if (places.size() >= claim.how_many) return;
-  queue->watermarks.forget_claimed();
-  if (claim.of_all) queue->state = State::drained;  // otherwise tasks that were passed over may be left
+  queue.watermarks.forget_claimed();
+  if (claim.of_all) queue.state = State::drained;  // otherwise tasks that were passed over may be left
 }
 
 void ServedQueues::on_settled(const std::vector<Settled>& settled, bool from_beginning) {

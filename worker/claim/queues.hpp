@@ -13,6 +13,7 @@ namespace dogged::runtime {
 
 /// A claim from one queue.
 struct QueueClaim {
+  std::size_t index = 0;  ///< of the queue, in the order of the worker's queues
   std::string queue;
   std::size_t how_many = 0;
   std::vector<Watermarks::Range> ranges = Watermarks{}.ranges();  ///< where the claim looks
