@@ -266,9 +266,9 @@ void Claimer::note_end_of_throttling() {
 }
 
 void Claimer::claim(const std::vector<QueueClaim>& claims) {
-  const sql::Claim claim = claim_of(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
+  sql::Claim claim = claim_of(around_.lease->id(), claims, names_, plan_.certainty().session(), args_versions_);
   const TimePoint asked_at = SteadyClock::now();
-  auto tasks = counted_operation(QueueOperation::receive, no_label, [&] { return connection().run(claim); });
+  auto tasks = counted_operation(QueueOperation::receive, no_label, [&] { return connection().run(std::move(claim)); });
   handing_out_.hand_out(claims, std::move(tasks), asked_at);
   session().succeeded();
 }
@@ -286,7 +286,7 @@ void Claimer::settle(const Settling::Question& question) {
     settle.uptos.push_back(range.upto);
   }
   const TimePoint asked_at = SteadyClock::now();
-  const std::vector<sql::SettleWatermarks::Row> parts = connection().run(settle);
+  const std::vector<sql::SettleWatermarks::Row> parts = connection().run(std::move(settle));
   std::vector<ServedQueues::Settled> settled;
   for (const sql::SettleWatermarks::Row& part : parts) {
     if (!part.settled) continue;

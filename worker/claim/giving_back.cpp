@@ -103,11 +103,11 @@ void GivingBack::release_unknown(const std::vector<Attempt>& known) {
   plan_.on_given_back(released, std::move(locked), SteadyClock::now());
 }
 
-void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
+void GivingBack::expire(std::vector<ClaimedTask> tasks) {
   if (tasks.empty()) return;
   const AttemptArrays arrays{attempts_of(tasks)};
-  std::map<TaskId, const ClaimedTask*> left;
-  for (const ClaimedTask& task : tasks) left[task.id] = &task;
+  std::map<TaskId, ClaimedTask*> left;
+  for (ClaimedTask& task : tasks) left[task.id] = &task;
   for (const auto& [id, name, queue, status] : session_.connection().run(sql::ExpireClaimed{.worker_id = lease_.id(),
                                                .claim_session = plan_.certainty().session(),
                                                .ids = arrays.ids,
@@ -117,7 +117,7 @@ void GivingBack::expire(const std::vector<ClaimedTask>& tasks) {
     left.erase(id);
   }
   std::vector<ClaimedTask> not_over;
-  for (const auto& [id, task] : left) not_over.push_back(*task);
+  for (const auto& [id, task] : left) not_over.push_back(std::move(*task));
   if (not_over.empty()) return;
   release(not_over);
   plan_.look_everywhere(SteadyClock::now());

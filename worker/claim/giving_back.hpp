@@ -39,7 +39,7 @@ class GivingBack {
   void release_unknown(const std::vector<Attempt>& known);
 
   /// Ends expired tasks without an attempt. Releases those that have not expired by the database's clock.
-  void expire(const std::vector<ClaimedTask>& tasks);
+  void expire(std::vector<ClaimedTask> tasks);
 
   /// Defers tasks, each until its time.
   void defer(std::vector<Deferral> tasks);

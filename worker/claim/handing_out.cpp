@@ -91,7 +91,7 @@ void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claim
   SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), random_draw);
   for (const Deferral& deferral : sorted.over_budget) circuits_.note_not_begun(deferral.task);
   if (!sorted.begin.empty()) outlet.executor->submit(std::move(sorted.begin));
-  giving_back_.expire(sorted.expired);
+  giving_back_.expire(std::move(sorted.expired));
   const std::set<std::string_view> circuits = sorted.circuits();
   if (!sorted.by_circuit.empty()) giving_back_.defer(std::move(sorted.by_circuit));
   if (!sorted.over_budget.empty()) defer_retries(outlet, std::move(sorted));

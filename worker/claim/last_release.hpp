@@ -30,7 +30,7 @@ class LastRelease {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// `has_tasks`: some tasks have not begun. It ends by `until`.
+  /// `has_tasks`: some tasks have not begun. `until`: when the claimer gives up.
   LastRelease(bool has_tasks, TimePoint until) noexcept : is_released_(!has_tasks), until_(until) {}
 
   [[nodiscard]] Action next(const Certainty& certainty, TimePoint now) const noexcept;

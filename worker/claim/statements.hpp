@@ -11,10 +11,10 @@
 namespace dogged::runtime {
 
 /// `names`: the tasks that the worker knows. `versions`: for each name, the latest version of the args that the worker
-/// knows; empty: 1 for all.
+/// knows.
 [[nodiscard]] sql::Claim claim_of(std::int64_t worker_id, const std::vector<QueueClaim>& claims,
                                   std::vector<std::string> names, std::int64_t claim_session,
-                                  std::vector<int> versions = {});
+                                  std::vector<int> versions);
 
 /// `for_ready`: the places where the statement looks for a ready task. `queues`: the queues whose earliest due time it
 /// gives.

@@ -52,7 +52,7 @@ std::int64_t index_entries_read(TestDatabase& database) {
 std::set<TaskId> claimed(TestDatabase& database, std::int64_t worker_id, bool of_all) {
   std::set<TaskId> ids;
   const sql::Claim claim =
-      runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10, .of_all = of_all}}, {"work"}, 0);
+      runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10, .of_all = of_all}}, {"work"}, 0, {1});
   for (const sql::Claim::Row& task : database.connection().run(claim)) ids.insert(task.id);
   return ids;
 }

@@ -31,7 +31,7 @@ std::string cancel(TestDatabase& database, TaskId id) { return cancel(database.c
 /// As a worker does; the ids that were claimed.
 std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;
-  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0, {1});
   for (const sql::Claim::Row& task : connection.run(claim)) ids.push_back(task.id);
   return ids;
 }

@@ -21,7 +21,7 @@ namespace {
 
 std::vector<TaskId> claim(TestDatabase& database, std::int64_t worker_id, std::size_t how_many = 1) {
   std::vector<TaskId> ids;
-  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0);
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = how_many}}, {"work"}, 0, {1});
   for (const sql::Claim::Row& task : database.connection().run(claim)) ids.push_back(task.id);
   return ids;
 }

@@ -41,7 +41,7 @@ std::string reschedule(TestDatabase& database, TaskId id, const std::string& whe
 
 std::vector<TaskId> claim(db::Connection& connection, std::int64_t worker_id) {
   std::vector<TaskId> ids;
-  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10}}, {"work"}, 0);
+  const sql::Claim claim = runtime::claim_of(worker_id, {{.queue = "default", .how_many = 10}}, {"work"}, 0, {1});
   for (const sql::Claim::Row& task : connection.run(claim)) ids.push_back(task.id);
   return ids;
 }

@@ -41,7 +41,7 @@ std::int64_t add_able_worker(TestDatabase& database) {
 }
 
 void claim(TestDatabase& database, std::int64_t worker) {
-  const sql::Claim claim = runtime::claim_of(worker, {{.queue = "default", .how_many = 1}}, {"work"}, 0);
+  const sql::Claim claim = runtime::claim_of(worker, {{.queue = "default", .how_many = 1}}, {"work"}, 0, {1});
   REQUIRE(database.connection().run(claim).size() == 1);
 }
 
