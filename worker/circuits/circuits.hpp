@@ -1,5 +1,5 @@
 // The circuit breakers of this worker's tasks. The circuits say which claimed tasks may begin, and learn from attempts
-// how the service behind them fares. ledger.hpp decides; this reads and writes the rows. A closed circuit costs
+// how the service behind them fares. The ledger decides; Circuits reads and writes the rows. A closed circuit costs
 // nothing: the worker goes by what it last knew, and writes only after failures. The worker never waits for the lock of
 // a circuit's row. While an operator's transaction holds the lock, the worker goes by what it knows, and writes later.
 #pragma once

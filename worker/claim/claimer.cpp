@@ -223,9 +223,8 @@ void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint
       log_->log(event("queue_resumed"), spdlog::level::info, "queue {} goes on", queue);
     }
   }
-  const QueueTerms before{
-      .concurrency = outlet.executor->concurrency(),
-      .retry_budget = outlet.retries ? std::optional{outlet.retries->settings()} : std::nullopt};
+  const QueueTerms before{.concurrency = outlet.executor->concurrency(),
+                          .retry_budget = outlet.retries ? std::optional{outlet.retries->settings()} : std::nullopt};
   const QueueChanges changes = changes_of(before, settings, outlet.own_concurrency);
   if (changes.concurrency) {
     change_concurrency(*outlet.executor, *changes.concurrency, settings);

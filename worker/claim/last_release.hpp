@@ -34,8 +34,8 @@ class LastRelease {
   LastRelease(bool has_tasks, TimePoint until) noexcept : is_released_(!has_tasks), until_(until) {}
 
   [[nodiscard]] Action next(const Certainty& certainty, TimePoint now) const noexcept;
-  /// The tasks were released, except those that Certainty knows to be locked. A second release would find the tasks
-  /// with other workers.
+  /// The tasks were released, except those that Certainty knows to be locked. By a second release, other workers may
+  /// hold the tasks.
   void on_released() noexcept { is_released_ = true; }
 
  private:

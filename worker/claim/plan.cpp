@@ -19,7 +19,7 @@ ClaimPlan::ClaimPlan(const Settings& settings, const std::vector<std::string>& q
       sleep_(settings.listens, settings.poll_interval, now),
       due_(now),
       settling_(now),
-      hearing_(settings.listens ? Hearing::deaf : Hearing::never) {}
+      hearing_(settings.listens ? Hearing::deaf : Hearing::polls_only) {}
 
 ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   if (auto action = first_of_all(now)) return *action;
@@ -85,7 +85,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::look(TimePoint now) {
 
 /// A worker that does not listen asks each second, so that it also notices when a pause ends.
 std::optional<ClaimPlan::Action> ClaimPlan::follow(TimePoint now) {
-  if (following_.is_due(now) || (hearing_ == Hearing::never && following_.is_old(now))) {
+  if (following_.is_due(now) || (hearing_ == Hearing::polls_only && following_.is_old(now))) {
     return Action{.step = Step::follow_queues};
   }
   return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::of(DueTime::Ask ask) {
 ClaimPlan::Action ClaimPlan::wait(const Capacity& capacity) const {
   TimePoint until = std::min({sleep_.looks_at(), due_.asks_at(), certainty_.asks_at(), following_.resumes_at()});
   if (capacity.holds_waiting) until = std::min(until, look_for_stale_at_);
-  if (hearing_ == Hearing::never) until = std::min(until, following_.old_at());
+  if (hearing_ == Hearing::polls_only) until = std::min(until, following_.old_at());
   return {.step = Step::hear, .until = until, .for_room = queues_.any(ServedQueues::State::open)};
 }
 

@@ -48,7 +48,7 @@ class Sleep {
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool row_says_asleep() const noexcept { return state_ >= State::falling_asleep; }
-  /// When it next looks by itself.
+  /// When the claimer next looks by itself.
   [[nodiscard]] TimePoint looks_at() const noexcept;
 
   /// Where the claimer looks by itself at `now`. Each look is given once.

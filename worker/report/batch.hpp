@@ -79,7 +79,7 @@ class ReportBatch {
 
   /// The completion was answered. The database took all reports except those on tasks of `refused`.
   void on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at);
-  /// The verdicts on not_taken(), in its order, by an answer that was asked for at `asked_at`.
+  /// The verdicts on not_taken(), in its order. `asked_at`: when the completer sent the question.
   void on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at);
   /// PostgreSQL refuses a value in part(). `none`: no report gave such a value, and the sending has failed.
   [[nodiscard]] Remedy on_refused(std::string_view reason);

@@ -231,7 +231,7 @@ void Completer::write_circuits() {
   }
 }
 
-/// This is not tried again: a client that misses the notification asks by itself.
+/// Notifies the clients once: a client that misses the notification asks by itself.
 void Completer::notify_awaiting(const std::vector<TaskId>& ended) {
   const std::vector<TaskId> ids = awaited_.take(ended);
   if (ids.empty()) return;

@@ -28,8 +28,8 @@ class KnownSteps {
   [[nodiscard]] Ask next(const std::string& name) const;
   /// The names on record, and not more than most_names of them.
   void on_names(std::set<std::string> names);
-  /// The attempt runs the step. If it comes to the step again, it asks: an answer may have been lost, and with it that
-  /// the step is on record.
+  /// The attempt runs the step. If the attempt comes to the step again, the attempt asks: the step may be on record,
+  /// and the answer that said so lost.
   void note_begun(const std::string& name) { unsure_.insert(name); }
 
  private:

@@ -8,8 +8,8 @@
 namespace dogged::runtime {
 
 struct Sampler {
-  /// Whether the producer's decision counts, if there is one: for the first attempt, and for the retries as well, so
-  /// that a task is traced as a whole or not at all.
+  /// Whether the producer's decision counts, if there is a producer. The decision counts for all attempts: a task is
+  /// traced as a whole or not at all.
   bool follows_producer = true;
   double ratio = 1;  ///< of the other traces, by their ids; 0 to 1
 

@@ -613,7 +613,8 @@ TEST_CASE("a claim of unique tasks is a HOT update") {
     (void)client.enqueue_unique(NewTask{"work", "{}", {.queue = "default", .unique_key = "key" + std::to_string(i)}});
   }
   database.connection().transaction([&] {
-    const auto claim = runtime::claim_of(worker, {{.queue = "default", .how_many = 10, .of_all = true}}, {"work"}, 0, {1});
+    const auto claim =
+        runtime::claim_of(worker, {{.queue = "default", .how_many = 10, .of_all = true}}, {"work"}, 0, {1});
     CHECK(database.connection().run(claim).size() == 10);
     const auto updates = database.connection().run(
         {"updates",

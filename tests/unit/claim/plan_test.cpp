@@ -407,7 +407,9 @@ TEST_CASE("a claimer reads circuits before it claims, where a task of its worker
   CHECK_FALSE(reads_circuits(false));
 }
 
-TEST_CASE("nothing is claimed while reports cannot be written, or are too many, or no executor has room, and room ends the wait") {
+TEST_CASE(
+    "nothing is claimed while reports cannot be written, or are too many, or no executor has room, and room ends the "
+    "wait") {
   for (const ClaimPlan::Capacity& full : {ClaimPlan::Capacity{.can_report = false, .demand = {5}},
                                           ClaimPlan::Capacity{.backlog = ClaimPlan::max_backlog, .demand = {5}},
                                           ClaimPlan::Capacity{.can_report = true, .demand = {0}}}) {
