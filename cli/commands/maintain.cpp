@@ -14,52 +14,54 @@
 namespace dogged::cli {
 namespace {
 
+using retention::Outcome;
 using retention::Step;
 
 const std::vector<Column> upkeep_columns{{"WHAT"}, {"OUTCOME"}, {"ROWS", Align::right}};
 
-Color color_of(const Step& step) {
-  if (!step.is_done()) return Color::yellow;
-  return step.outcome == "due" ? Color::blue : Color::green;
+Record record_of(const std::string& what, std::string_view outcome, Color color, std::optional<std::int64_t> rows) {
+  JsonObject json;
+  json.add("what", what).add("outcome", outcome).add("rows", rows);
+  return {{{what}, {std::string{outcome}, color}, {rows ? std::to_string(*rows) : ""}}, json.text()};
 }
 
 Record record_of(const Step& step) {
-  JsonObject json;
-  json.add("what", step.what).add("outcome", step.outcome).add("rows", step.rows);
-  return {{{step.what}, {step.outcome, color_of(step)}, {step.rows ? std::to_string(*step.rows) : ""}}, json.text()};
+  return record_of(step.what, to_text(step.outcome), step.is_done() ? Color::green : Color::yellow, step.rows);
 }
 
-ExitCode print(const Invocation& invocation, const std::vector<Step>& steps) {
-  std::vector<Record> records;
-  for (const Step& step : steps) records.push_back(record_of(step));
+ExitCode print(const Invocation& invocation, const std::vector<Record>& records) {
   invocation.print(upkeep_columns, records, "nothing was to be done");
   return ExitCode::ok;
 }
 
 ExitCode dry_run(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
-  std::vector<Step> due;
-  for (const auto& [partition] : connection.run(sql::DaysDue{})) due.push_back({partition, "due", std::nullopt});
+  std::vector<Record> due;
+  for (const auto& [partition] : connection.run(sql::DaysDue{})) {
+    due.push_back(record_of(partition, "due", Color::blue, std::nullopt));
+  }
   return print(invocation, due);
 }
 
 ExitCode maintain(const Invocation& invocation) {
   db::Connection connection = invocation.connect();
   stop_on_interrupt();
-  std::vector<Step> steps;
-  const auto [made] = db::one(connection.run(sql::MakePartitions{}));
-  if (made > 0) steps.push_back({"partitions", "made", made});
+  std::vector<Record> records;
+  const auto add = [&records](const char* what, std::string_view outcome, std::int64_t rows) {
+    if (rows > 0) records.push_back(record_of(what, outcome, Color::green, rows));
+  };
+  add("partitions", "made", db::one(connection.run(sql::MakePartitions{})).made);
   const auto [calls, keys] = db::one(connection.run(sql::TidyLeftRows{}));
-  if (calls > 0) steps.push_back({"producer_calls", "forgotten", calls});
-  if (keys > 0) steps.push_back({"unique_keys", "forgotten", keys});
-  for (Step& step : retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); })) {
-    steps.push_back(std::move(step));
-  }
-  print(invocation, steps);
+  add("producer_calls", to_text(Outcome::forgotten), calls);
+  add("unique_keys", to_text(Outcome::forgotten), keys);
+  const std::vector<Step> steps =
+      retention::apply(connection, retention::Extent::everything, [] { return !was_interrupted(); });
+  for (const Step& step : steps) records.push_back(record_of(step));
+  print(invocation, records);
   if (was_interrupted()) throw Failure(ExitCode::interrupted, "interrupted; what is listed is done");
   const auto left = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return !step.is_done(); });
   if (left == steps.end()) return ExitCode::ok;
-  if (left->outcome == "busy") {
+  if (left->outcome == Outcome::busy) {
     throw Failure(ExitCode::not_done, "a worker or another `dogged maintain` is at it", "look again in a minute");
   }
   throw Failure(ExitCode::not_done, left->what + " was in use for longer than 200 ms and is left for later",

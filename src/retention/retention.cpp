@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "db/connection.hpp"
 #include "sql/retention.hpp"
@@ -10,10 +15,13 @@
 namespace dogged::retention {
 namespace {
 
-/// From a row of drop_oldest_day.sql or thin_kept_day.sql.
-template <class Row>
-Step step_of(const Row& day, const std::string& table) {
-  return {day.partition.value_or(table), day.outcome, day.rows_kept};
+/// `outcome`: as drop_oldest_day.sql and thin_kept_day.sql give it. Nothing: no day was due.
+std::optional<Outcome> outcome_of(std::string_view outcome) {
+  if (outcome == "nothing") return std::nullopt;
+  for (const Outcome known : {Outcome::dropped, Outcome::thinned, Outcome::postponed, Outcome::busy}) {
+    if (outcome == to_text(known)) return known;
+  }
+  throw std::logic_error("an outcome of retention that is none: " + std::string{outcome});
 }
 
 class Round {
@@ -23,9 +31,7 @@ class Round {
 
   void drop_days(const std::string& table) {
     while (goes_on_()) {
-      Step step = step_of(db::one(connection_.run(sql::DropOldestDay{.table = table})), table);
-      if (step.outcome == "nothing") return;
-      steps.push_back(std::move(step));
+      if (!note_day(db::one(connection_.run(sql::DropOldestDay{.table = table})), table)) return;
       if (!steps.back().is_done()) return;
     }
   }
@@ -34,27 +40,37 @@ class Round {
     if (!goes_on_()) return;
     for (const auto& [day] : connection_.run(sql::KeptDaysToThin{.table = table})) {
       if (!goes_on_()) return;
-      Step step = step_of(db::one(connection_.run(sql::ThinKeptDay{.table = table, .day = day})), table);
-      step.is_thinning = true;
-      if (step.outcome != "nothing") steps.push_back(std::move(step));
+      if (note_day(db::one(connection_.run(sql::ThinKeptDay{.table = table, .day = day})), table)) {
+        steps.back().is_thinning = true;
+      }
     }
   }
 
   void forget_workers() {
     if (!goes_on_()) return;
-    const auto [forgotten] = db::one(connection_.run(sql::ForgetWorkers{}));
-    if (forgotten > 0) steps.push_back({"workers", "forgotten", forgotten});
+    note_forgotten("workers", db::one(connection_.run(sql::ForgetWorkers{})).forgotten);
   }
 
   void forget_steps() {
     if (!goes_on_()) return;
-    const auto [forgotten] = db::one(connection_.run(sql::ForgetSteps{}));
-    if (forgotten > 0) steps.push_back({"waits and checkpoints", "forgotten", forgotten});
+    note_forgotten("waits and checkpoints", db::one(connection_.run(sql::ForgetSteps{})).forgotten);
   }
 
   std::vector<Step> steps;
 
  private:
+  /// `day`: a row of drop_oldest_day.sql or thin_kept_day.sql. False if no day was due.
+  template <class Row>
+  bool note_day(const Row& day, const std::string& table) {
+    const std::optional<Outcome> outcome = outcome_of(day.outcome);
+    if (outcome) steps.push_back({.what = day.partition.value_or(table), .outcome = *outcome, .rows = day.rows_kept});
+    return outcome.has_value();
+  }
+
+  void note_forgotten(const char* rows, std::int64_t count) {
+    if (count > 0) steps.push_back({.what = rows, .outcome = Outcome::forgotten, .rows = count});
+  }
+
   db::Connection& connection_;
   const std::function<bool()>& goes_on_;
 };
@@ -77,5 +93,23 @@ std::vector<Step> apply(db::Connection& connection, Extent extent, const std::fu
   }
   return std::move(round.steps);
 }
+
+std::string_view to_text(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::dropped:
+      return "dropped";
+    case Outcome::thinned:
+      return "thinned";
+    case Outcome::forgotten:
+      return "forgotten";
+    case Outcome::postponed:
+      return "postponed";
+    case Outcome::busy:
+      break;
+  }
+  return "busy";
+}
+
+std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_text(outcome); }
 
 }  // namespace dogged::retention

@@ -1,35 +1,74 @@
 // See chores.hpp.
 #include "upkeep/chores.hpp"
 
+#include <string>
 #include <utility>
 
 #include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
+#include "retention/retention.hpp"
+#include "retry/counted.hpp"
 #include "sql/retention.hpp"
 
 namespace dogged::runtime {
+namespace {
 
-Chores::Chores(Service::Settings service, const Settings& settings, std::shared_ptr<spdlog::logger> log)
-    : settings_(settings), log_(std::move(log)), service_(std::move(service)) {
+std::string text_of(const retention::Step& step) {
+  const std::string outcome{to_text(step.outcome)};
+  switch (step.outcome) {
+    case retention::Outcome::dropped:
+    case retention::Outcome::thinned:
+      return outcome + " " + step.what +
+             (step.rows.value_or(0) > 0 ? "; " + counted(*step.rows, "row") + " kept longer" : "");
+    case retention::Outcome::forgotten:
+      return outcome + " " + std::to_string(step.rows.value_or(0)) + " " + step.what;
+    case retention::Outcome::postponed:
+    case retention::Outcome::busy:
+      break;
+  }
+  return step.what + " is " + outcome;
+}
+
+}  // namespace
+
+Chores::Chores(Service::Settings service, const ChoresPlan::Settings& settings, std::shared_ptr<spdlog::logger> log)
+    : log_(std::move(log)), plan_(settings, SteadyClock::now()), service_(std::move(service)) {
   service_.start([this] { run(); });
 }
 
 void Chores::run() {
-  TimePoint due_at = SteadyClock::now() + settings_.first;
-  while (!service_.is_stopping()) {
-    if (service_.wait_until(due_at)) continue;
+  for (;;) {
+    if (service_.is_stopping()) plan_.on_stopping();
+    const ChoresPlan::Action action = plan_.next(SteadyClock::now());
+    if (action.step == ChoresPlan::Step::end) return;
     try {
-      make_partitions();
-      const bool is_complete = apply_retention();
-      tidy_left_rows();
-      due_at = SteadyClock::now() + (is_complete ? settings_.interval : settings_.again_if_left);
-      service_.session().succeeded();
-      service_.session().close();
+      carry_out(action);
     } catch (const std::exception& error) {
       service_.session().close();
+      plan_.on_failure();
       service_.recover_from(error);
     }
+  }
+}
+
+void Chores::carry_out(const ChoresPlan::Action& action) {
+  switch (action.step) {
+    case ChoresPlan::Step::wait:
+      (void)service_.wait_until(action.until);
+      return;
+    case ChoresPlan::Step::make_partitions:
+      return make_partitions();
+    case ChoresPlan::Step::apply_retention:
+      return apply_retention(action.extent);
+    case ChoresPlan::Step::tidy:
+      return tidy();
+    case ChoresPlan::Step::disconnect:
+      service_.session().succeeded();
+      service_.session().close();
+      return plan_.on_disconnected();
+    case ChoresPlan::Step::end:
+      return;
   }
 }
 
@@ -37,39 +76,22 @@ void Chores::make_partitions() {
   const auto [made] = db::one(service_.session().connection().run(sql::MakePartitions{}));
   if (made > 0)
     log_->log(event("partitions_made"), spdlog::level::debug, "made {} partitions for the coming days", made);
+  plan_.on_partitions_made();
 }
 
-bool Chores::apply_retention() {
-  // Until a round comes to its end: thinning that was postponed or broke off need not wait for the next day that is
-  // dropped.
-  const retention::Extent extent = std::exchange(extent_, retention::Extent::everything);
-  bool is_complete = true;
-  bool is_thinned = true;
+void Chores::apply_retention(retention::Extent extent) {
   const auto goes_on = [this] { return !service_.is_stopping(); };
-  for (const retention::Step& step : retention::apply(service_.session().connection(), extent, goes_on)) {
-    is_complete = is_complete && step.is_done();
-    is_thinned = is_thinned && (step.is_done() || !step.is_thinning);
-    if (step.what == "workers") {
-      log_->log(event("retention"), spdlog::level::info, "retention: forgot {} workers that ended long ago",
-                *step.rows);
-    } else if (!step.is_done()) {
-      log_->log(event("retention"), spdlog::level::debug, "retention: {} is {}", step.what, step.outcome);
-    } else if (step.rows.value_or(0) > 0) {
-      log_->log(event("retention"), spdlog::level::info, "retention: {} {}; {} rows that are kept longer stay",
-                step.outcome, step.what, *step.rows);
-    } else {
-      log_->log(event("retention"), spdlog::level::info, "retention: {} {}", step.outcome, step.what);
-    }
+  const std::vector<retention::Step> steps = retention::apply(service_.session().connection(), extent, goes_on);
+  for (const retention::Step& step : steps) {
+    log_->log(event("retention"), step.is_done() ? spdlog::level::info : spdlog::level::debug, "retention: {}",
+              text_of(step));
   }
-  if (is_thinned && goes_on()) extent_ = retention::Extent::days;
-  return is_complete;
+  plan_.on_retention_applied(steps);
 }
 
-void Chores::tidy_left_rows() {
-  while (!service_.is_stopping()) {
-    const auto [calls, keys] = db::one(service_.session().connection().run(sql::TidyLeftRows{}));
-    if (calls == 0 && keys == 0) return;
-  }
+void Chores::tidy() {
+  const auto [calls, keys] = db::one(service_.session().connection().run(sql::TidyLeftRows{}));
+  plan_.on_tidied(calls > 0 || keys > 0, SteadyClock::now());
 }
 
 }  // namespace dogged::runtime

@@ -7,8 +7,8 @@
 #include <spdlog/logger.h>
 
 #include "base/service.hpp"
-#include "base/time.hpp"
-#include "retention/retention.hpp"
+#include "retention/step.hpp"
+#include "upkeep/chores_plan.hpp"
 
 namespace dogged::runtime {
 
@@ -17,27 +17,20 @@ namespace dogged::runtime {
 /// Thread-safe.
 class Chores {
  public:
-  struct Settings {
-    milliseconds first{60'000};          ///< after the start
-    milliseconds interval{3'600'000};    ///< after a round that left nothing to do
-    milliseconds again_if_left{60'000};  ///< after a round that left something to do
-  };
-
-  Chores(Service::Settings service, const Settings& settings, std::shared_ptr<spdlog::logger> log);
+  Chores(Service::Settings service, const ChoresPlan::Settings& settings, std::shared_ptr<spdlog::logger> log);
 
   [[nodiscard]] Service& service() noexcept { return service_; }
 
  private:
   void run();
+  void carry_out(const ChoresPlan::Action& action);
   void make_partitions();
-  /// False if a table was in use, or another worker was at it: something is left to do.
-  [[nodiscard]] bool apply_retention();
-  void tidy_left_rows();
+  void apply_retention(retention::Extent extent);
+  void tidy();
 
-  const Settings settings_;
   const std::shared_ptr<spdlog::logger> log_;
-  retention::Extent extent_ = retention::Extent::days;  // of the next round
-  Service service_;                                     // last: its thread uses the members above
+  ChoresPlan plan_;
+  Service service_;  // last: its thread uses the members above
 };
 
 }  // namespace dogged::runtime

@@ -78,7 +78,7 @@ std::string connections_of_chores(TestDatabase& database) {
 /// `dropped 3, postponed 1`: how many steps had which outcome.
 std::string outcomes(const std::vector<Step>& steps) {
   std::map<std::string, int> counts;
-  for (const Step& step : steps) ++counts[step.outcome];
+  for (const Step& step : steps) ++counts[std::string{to_text(step.outcome)}];
   std::string text;
   for (const auto& [outcome, number] : counts) {
     text += (text.empty() ? "" : ", ") + outcome + " " + std::to_string(number);
@@ -510,7 +510,8 @@ TEST_CASE("chores thin a day soon after its table was in use, also when no day i
   reader.transaction([&] {
     const std::string text = "select count(*) from dogged." + kept;
     reader.run({"read", text.c_str()});
-    chores.emplace(chores_service(database, log), runtime::Chores::Settings{.first = 0ms, .again_if_left = 50ms}, log);
+    chores.emplace(chores_service(database, log), runtime::ChoresPlan::Settings{.first = 0ms, .again_if_left = 50ms},
+                   log);
     REQUIRE(eventually([&] {
       const auto logged = lines->last_formatted();
       return std::any_of(logged.begin(), logged.end(),
@@ -614,9 +615,10 @@ TEST_CASE("two rounds at once drop each day once, and neither waits nor fails") 
   auto second = std::async(std::launch::async, round);
   int dropped = 0;
   for (auto* steps : {&first, &second}) {
-    for (const Step& step : steps->get()) dropped += step.outcome == "dropped" ? 1 : 0;
+    for (const Step& step : steps->get()) dropped += step.outcome == retention::Outcome::dropped ? 1 : 0;
   }
-  for (const Step& step : apply(database)) dropped += step.outcome == "dropped" ? 1 : 0;  // where both were refused
+  for (const Step& step : apply(database))
+    dropped += step.outcome == retention::Outcome::dropped ? 1 : 0;  // where both were refused
   CHECK(dropped == 10);
   CHECK(kept_days(database) == "5");
 }
