@@ -84,7 +84,7 @@ void add_maintain(CLI::App& app, Invocation& invocation) {
       "             queues that are kept longer, attempts of tasks that are still there\n"
       "  thinned    such a partition, without what need not stay any more\n"
       "  forgotten  rows of workers that ended long ago and that nothing names, calls of clients long gone,\n"
-      "             and unique keys that no task holds\n"
+      "             unique keys that no task holds, and waits and checkpoints of tasks that have ended\n"
       "  postponed  the table was in use for longer than 200 ms: nothing was changed, and the exit code is 1\n"
       "  busy       a worker is at it; exit code 1\n"
       "  due        with --dry-run: would be dropped",

@@ -22,7 +22,7 @@ std::string text_of(const retention::Step& step) {
       return outcome + " " + step.what +
              (step.rows.value_or(0) > 0 ? "; " + counted(*step.rows, "row") + " kept longer" : "");
     case retention::Outcome::forgotten:
-      return outcome + " " + std::to_string(step.rows.value_or(0)) + " " + step.what;
+      return outcome + " " + counted(step.rows.value_or(0), "row") + " of " + step.what;
     case retention::Outcome::postponed:
     case retention::Outcome::busy:
       break;

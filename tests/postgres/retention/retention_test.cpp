@@ -493,6 +493,28 @@ TEST_CASE("a worker's chores drop old days by themselves, and have a connection 
   CHECK(has_attempt(database, dead));
 }
 
+TEST_CASE("the log of chores names each kind of rows that retention has forgotten") {
+  TestDatabase database;
+  make_day(database, long_ago);
+  const TaskId succeeded = add_task(database, "succeeded", long_ago, add_worker(database));
+  database.run(
+      "update dogged.workers set lease_ended_at = ended, rescued_at = ended, stopped_at = ended "
+      "from (select now() - interval '15 days' as ended) as x");
+  database.run(
+      "insert into dogged.task_checkpoints (task_id, name, attempt, value, saved_at) "
+      "values ($1::bigint, 'loop', 1, '{}', now()), ($1::bigint, 'other-loop', 1, '{}', now())",
+      db::Params{}.add(succeeded));
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  const auto log = std::make_shared<spdlog::logger>("test", lines);
+  const auto is_logged = [&](const std::string& text) {
+    const auto logged = lines->last_formatted();
+    return std::any_of(logged.begin(), logged.end(), [&](const std::string& line) { return contains(line, text); });
+  };
+  runtime::Chores chores{chores_service(database, log), {.first = 0ms}, log};
+  CHECK(eventually([&] { return is_logged("retention: forgotten 2 rows of waits and checkpoints"); }));
+  CHECK(is_logged("retention: forgotten 1 row of workers"));
+}
+
 TEST_CASE("chores thin a day soon after its table was in use, also when no day is to be dropped") {
   TestDatabase database;
   make_day(database, long_ago);
