@@ -63,7 +63,7 @@ Told ClaimInbox::take() {
 
 bool ClaimInbox::begin_wait(TimePoint until, bool for_room) {
   const detail::Lock lock{mutex_};
-  wait_ = Wait::none;  // a wait whose connection broke did not end
+  wait_ = Wait::none;  // if the connection broke in the last wait, end_wait() was not called
   if (has_told_ || (for_room && has_room_)) return false;
   wait_ = for_room ? Wait::for_messages_or_room : Wait::for_messages;
   waits_until_ = until;

@@ -34,8 +34,8 @@ class LastRelease {
   LastRelease(bool has_tasks, TimePoint until) noexcept : is_released_(!has_tasks), until_(until) {}
 
   [[nodiscard]] Action next(const Certainty& certainty, TimePoint now) const noexcept;
-  /// The tasks were released, except those that Certainty knows to be locked. By a second release, other workers may
-  /// hold the tasks.
+  /// The tasks were released, except those that Certainty knows to be locked. The claimer does not release them again:
+  /// other workers may hold them by then.
   void on_released() noexcept { is_released_ = true; }
 
  private:

@@ -34,7 +34,7 @@ class ClaimPlan {
 
   struct Settings {
     milliseconds poll_interval{10'000};
-    bool listens = true;       ///< false: no LISTEN; the claimer asks for everything, and for no notifications
+    bool listens = true;       ///< false: the claimer never runs LISTEN, and only polls
     bool has_circuits = true;  ///< false: no task of the worker has a circuit, and none is read
   };
 
@@ -126,7 +126,7 @@ class ClaimPlan {
  private:
   enum class Hearing {
     polls_only,  // by its settings
-    deaf,        // it does not listen yet on this connection
+    deaf,        // the claimer does not listen yet on this connection
     listening,   // notifications arrive
   };
 

@@ -1,4 +1,4 @@
-// What of a queue changes when its operators' settings were read. Pure.
+// The changes of a queue after its settings were read. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct QueueTerms {
 /// The changes that the worker carries out. plan.hpp decides whether a pause begins or ends.
 struct QueueChanges {
   std::optional<std::size_t> concurrency = {};  ///< the new one
-  bool retry_budget = false;                    ///< that of the settings is in force from now on
+  bool retry_budget = false;                    ///< the budget of the settings is in force from now on
 
   friend bool operator==(const QueueChanges&, const QueueChanges&) = default;
 };

@@ -1,4 +1,4 @@
-// Who holds a task, when a statement of a worker on an attempt of this task changed nothing. Pure.
+// The holder of a task, after a statement of a worker on an attempt of the task has changed nothing. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Holder {
   std::optional<std::int64_t> expires_after_claim_us = {};
   std::optional<int> task_attempt = {};            ///< the task's latest; nothing: there is no such task
   std::optional<lifecycle::Status> status = {};    ///< of the task
-  std::int64_t worker = 0;                         ///< who runs the task, if `status` is running
+  std::int64_t worker = 0;                         ///< the worker that runs the task, if `status` is running
   std::string worker_name = {};                    ///< empty if the worker's row is gone
   std::optional<lifecycle::Outcome> outcome = {};  ///< of the attempt that is on record
   std::optional<std::int64_t> recorded_for = {};   ///< the worker of that attempt

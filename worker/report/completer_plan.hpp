@@ -37,7 +37,7 @@ class CompleterPlan {
 
     friend bool operator==(const Action&, const Action&) = default;
   };
-  /// What others have told, as it is now.
+  /// The state of the rest of the worker at the moment of a decision.
   struct Facts {
     bool has_reports = false;       ///< some report waits for its batch
     bool is_lease_lapsed = false;   ///< while it is, no batch is sent

@@ -26,7 +26,7 @@ struct HandlerEnd {
 
 [[nodiscard]] HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string details_json = {});
 
-/// What else decides about the end of a handler.
+/// The facts beside the end of a handler that decide its report.
 struct Circumstances {
   /// Why the stop token was set. A failure after that is no failure of the task.
   StopReason stop_reason = StopReason::none;

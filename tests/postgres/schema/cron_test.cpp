@@ -147,7 +147,8 @@ TEST_CASE("a spec of each second hour fires at the hours that the clock shows, a
         "25 02:00 +02:00, 25 02:00 +01:00, 25 04:00 +01:00");
 }
 
-TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, whoever asks and when", "[sql]") {
+TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, in any session and at any time",
+          "[sql]") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "every 90s", "UTC", "2026-11-26T12:00:01Z", 2) ==
         "26 12:01 +00:00, 26 12:03 +00:00");
@@ -288,8 +289,9 @@ TEST_CASE("a spec that never fires is refused, and one that fires more often tha
   CHECK(database.value("select dogged.schedule('ten', 'report', 'every 10s') as value") == "created");
 }
 
-TEST_CASE("only names of the IANA time zone database are time zones, and a misspelt one is told what is near",
-          "[sql]") {
+TEST_CASE(
+    "only names of the IANA time zone database are time zones, and the refusal of a misspelt one names the nearest",
+    "[sql]") {
   TestDatabase database;
   for (const char* zone :
        {"Europe/Berln", "FOO+3", "CET-1CEST", "+01:00", "berlin", "japan", "localtime", "", "Etc/GMT+99", "Etc/GMT+13",

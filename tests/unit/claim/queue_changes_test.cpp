@@ -1,4 +1,4 @@
-// What of a queue changes when its operators' settings were read.
+// The changes of a queue after its settings were read.
 #include "claim/queue_changes.hpp"
 
 #include "support/catch.hpp"

@@ -211,7 +211,7 @@ TEST_CASE("each claimed task has one fate, and what begins keeps the order of th
   });
 }
 
-TEST_CASE("of the probes of a half-open circuit only those are spent whose tasks begin", "[one_thread]") {
+TEST_CASE("a half-open circuit spends a probe only on a task that begins", "[one_thread]") {
   for_each_state([](CircuitState state, Budget budget) {
     for_each_claim([&](const std::vector<Kind>& kinds) {
       const Sorted sorted = sort_out(kinds, state, budget);

@@ -9,7 +9,7 @@ using namespace dogged::runtime;
 using lifecycle::Outcome;
 using lifecycle::Status;
 
-TEST_CASE("the log names the holder of a task, or how the task ended, and what is on record of the attempt") {
+TEST_CASE("the log names the holder or the end of a task, and the recorded outcome of the attempt") {
   CHECK(whose_it_is({}) == "there is no such task");
   CHECK(whose_it_is({.outcome = Outcome::lost}) == "the attempt is on record as lost; there is no such task");
   CHECK(whose_it_is({.task_attempt = 2, .status = Status::running, .worker = 7, .worker_name = "mill"}) ==

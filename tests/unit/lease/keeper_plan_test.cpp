@@ -104,7 +104,7 @@ TEST_CASE("a keeper that is to stop writes progress once more if it is connected
   CHECK(steps(true, false) == std::vector{Step::end});
 }
 
-TEST_CASE("a keeper whose connection fails as it is to stop does not write over a new one") {
+TEST_CASE("a keeper that has lost its connection when it is to stop writes no progress over a new one") {
   KeeperPlan plan{{}, start};
   plan.on_progress();
   plan.on_stopping(false);

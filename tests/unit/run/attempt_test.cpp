@@ -1,4 +1,4 @@
-// The report of an attempt whose handler throws: the details of its error.
+// The details of the error, in the report of an attempt that failed by an exception.
 #include "run/attempt.hpp"
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr Task<nlohmann::json> failing{"work"};
 
-/// The details of an attempt whose mapper throws an exception with this text.
+/// The details after the mapper has thrown an exception with the text `mapper_error`.
 nlohmann::json details_with(const std::string& mapper_error) {
   static std::string text;
   text = mapper_error;
