@@ -32,7 +32,7 @@ begin
      where t.id = any (ids) and t.status = 'pending' and t.queue <> move_tasks.queue
      order by t.id
   ), live as (
-    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/watermarks.hpp). So does a
+    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/core/watermarks.hpp). So does a
     -- task that waits: has_room takes it that a queue grows by no more than the numbers that were drawn.
     update dogged.tasks_live t
        set queue = move_tasks.queue,

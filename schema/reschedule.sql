@@ -44,7 +44,7 @@ begin
   end if;
 
   -- A task that becomes ready takes a new place, because a worker may have passed over the old one
-  -- (worker/claim/watermarks.hpp). A task that was ready keeps its place.
+  -- (worker/claim/core/watermarks.hpp). A task that was ready keeps its place.
   update dogged.tasks_live t
      set run_at = case when task.attempt = 0 then due else t.run_at end,
          next_retry_at = case when task.attempt > 0 then due end,

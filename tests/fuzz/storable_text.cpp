@@ -1,5 +1,5 @@
 // Error messages as PostgreSQL can store them. The first line of the input is the limit, the rest the message.
-#include "base/storable_text.hpp"
+#include "base/core/storable_text.hpp"
 
 #include "fuzz.hpp"
 

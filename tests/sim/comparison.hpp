@@ -24,7 +24,7 @@
 #include "db/connection.hpp"
 #include "mutant.hpp"
 #include "scheduler.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::sim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "circuit/shared_circuit.hpp"
-#include "circuits/ledger.hpp"
+#include "circuits/core/ledger.hpp"
 #include "claim/queue_settings.hpp"
 #include "comparison.hpp"
 #include "sql/claim.hpp"

@@ -17,17 +17,17 @@
 #include <dogged/retry_budget.hpp>
 
 #include "circuit/circuit_as_read.hpp"
-#include "claim/queues.hpp"
-#include "claim/settling.hpp"
-#include "claim/sleep.hpp"
-#include "lease/holder.hpp"
+#include "claim/core/queues.hpp"
+#include "claim/core/settling.hpp"
+#include "claim/core/sleep.hpp"
+#include "lease/core/holder.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
-#include "report/batch.hpp"
+#include "report/core/batch.hpp"
 #include "scheduler.hpp"
-#include "step/wait_plan.hpp"
-#include "tasks/claimed_task.hpp"
-#include "upkeep/outlook.hpp"
+#include "step/core/wait_plan.hpp"
+#include "tasks/core/claimed_task.hpp"
+#include "upkeep/core/outlook.hpp"
 
 namespace dogged::sim {
 

@@ -88,7 +88,7 @@
 #include <utility>
 #include <vector>
 
-#include "circuits/ledger.hpp"
+#include "circuits/core/ledger.hpp"
 #include "database.hpp"
 
 namespace dogged::sim::promises {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "claim/release_verdict.hpp"
+#include "claim/core/release_verdict.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "tasks/definition.hpp"
 

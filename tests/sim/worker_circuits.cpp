@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "claim/release_verdict.hpp"
+#include "claim/core/release_verdict.hpp"
 #include "tasks/definition.hpp"
 #include "worker.hpp"
 

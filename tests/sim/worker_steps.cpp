@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "run/ending.hpp"
+#include "run/core/ending.hpp"
 #include "worker.hpp"
 
 namespace dogged::sim {

@@ -16,9 +16,9 @@
 #include <dogged/detail/mutex.hpp>
 
 #include "circuit/circuit_as_read.hpp"
-#include "circuits/ledger.hpp"
+#include "circuits/core/ledger.hpp"
 #include "db/connection_fwd.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/invariant.hpp"
-#include "claim/queue_changes.hpp"
+#include "claim/core/queue_changes.hpp"
 #include "claim/statements.hpp"
 #include "client/log_event.hpp"
 #include "db/errors.hpp"

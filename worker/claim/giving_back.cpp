@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "claim/release_verdict.hpp"
+#include "claim/core/release_verdict.hpp"
 #include "client/log_event.hpp"
 #include "lease/who_holds.hpp"
 #include "retry/counted.hpp"

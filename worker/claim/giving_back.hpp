@@ -12,10 +12,10 @@
 #include "base/session.hpp"
 #include "base/tally.hpp"
 #include "circuits/circuits.hpp"
-#include "claim/plan.hpp"
-#include "lease/lease.hpp"
-#include "tasks/claimed_task.hpp"
-#include "tasks/deferral.hpp"
+#include "claim/core/plan.hpp"
+#include "lease/core/lease.hpp"
+#include "tasks/core/claimed_task.hpp"
+#include "tasks/core/deferral.hpp"
 
 namespace dogged::runtime {
 

@@ -12,10 +12,10 @@
 
 #include "base/session.hpp"
 #include "circuits/circuits.hpp"
+#include "claim/core/plan.hpp"
+#include "claim/core/retry_throttle.hpp"
+#include "claim/core/sorting_out.hpp"
 #include "claim/giving_back.hpp"
-#include "claim/plan.hpp"
-#include "claim/retry_throttle.hpp"
-#include "claim/sorting_out.hpp"
 #include "run/executor.hpp"
 #include "sql/claim.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "base/time.hpp"
 #include "base/wake_fd.hpp"
-#include "claim/told.hpp"
+#include "claim/core/told.hpp"
 
 namespace dogged::runtime {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "claim/queues.hpp"
+#include "claim/core/queues.hpp"
 #include "sql/claim.hpp"
 
 namespace dogged::runtime {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/storable_text.hpp"
+#include "base/core/storable_text.hpp"
 
 namespace dogged::runtime {
 namespace {

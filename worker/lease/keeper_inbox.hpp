@@ -16,7 +16,7 @@
 
 #include "base/time.hpp"
 #include "base/wake_fd.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -14,9 +14,9 @@
 #include "base/session.hpp"
 #include "base/tally.hpp"
 #include "db/clock_offset.hpp"
+#include "lease/core/keeper_plan.hpp"
+#include "lease/core/lease.hpp"
 #include "lease/keeper_inbox.hpp"
-#include "lease/keeper_plan.hpp"
-#include "lease/lease.hpp"
 
 namespace dogged::runtime {
 

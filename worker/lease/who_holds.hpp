@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "db/connection_fwd.hpp"
-#include "lease/holder.hpp"
+#include "lease/core/holder.hpp"
 #include "sql/lease.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

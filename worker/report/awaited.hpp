@@ -9,7 +9,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

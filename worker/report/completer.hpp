@@ -16,13 +16,13 @@
 #include "base/service.hpp"
 #include "base/tally.hpp"
 #include "circuits/circuits.hpp"
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 #include "report/awaited.hpp"
-#include "report/batch.hpp"
-#include "report/completer_plan.hpp"
+#include "report/core/batch.hpp"
+#include "report/core/completer_plan.hpp"
 #include "report/queue.hpp"
 #include "report/recorded.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged {
 class InvalidInput;

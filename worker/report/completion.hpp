@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sql/report.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -8,8 +8,8 @@
 #include <dogged/detail/mutex.hpp>
 
 #include "base/time.hpp"
-#include "report/batches.hpp"
-#include "tasks/claimed_task.hpp"
+#include "report/core/batches.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

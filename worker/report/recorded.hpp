@@ -7,7 +7,7 @@
 
 #include <spdlog/logger.h>
 
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -21,13 +21,13 @@
 #include <dogged/steps.hpp>
 #include <dogged/task.hpp>
 
-#include "base/storable_text.hpp"
+#include "base/core/storable_text.hpp"
 #include "client/current_task.hpp"
 #include "client/json_limit.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "retry/event_line.hpp"
-#include "run/ending.hpp"
+#include "run/core/ending.hpp"
 #include "sql/run.hpp"
 #include "step/handler_session.hpp"
 #include "step/steps.hpp"

@@ -13,9 +13,9 @@
 
 #include "run/attempt_settings.hpp"
 #include "run/attempt_trace.hpp"
-#include "run/pool.hpp"
+#include "run/core/pool.hpp"
 #include "run/stop_signal.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

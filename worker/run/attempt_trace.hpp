@@ -10,7 +10,7 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/tracer.hpp>
 
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

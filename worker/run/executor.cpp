@@ -16,7 +16,7 @@
 #include "client/log_event.hpp"
 #include "retry/counted.hpp"
 #include "run/attempt.hpp"
-#include "run/ending.hpp"
+#include "run/core/ending.hpp"
 #include "run/stop_signal.hpp"
 #include "tasks/definition.hpp"
 

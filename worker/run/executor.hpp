@@ -10,10 +10,10 @@
 #include <spdlog/logger.h>
 
 #include "base/tally.hpp"
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 #include "run/attempt_settings.hpp"
-#include "run/pool.hpp"
-#include "tasks/claimed_task.hpp"
+#include "run/core/pool.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -14,7 +14,7 @@
 #include "migrate/missing_role.hpp"
 #include "retry/duration.hpp"
 #include "runtime/common.hpp"
-#include "runtime/registering.hpp"
+#include "runtime/core/registering.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 #include "sql/retention.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/shutdown.hpp"
+#include "runtime/core/shutdown.hpp"
 
 namespace dogged::runtime {
 

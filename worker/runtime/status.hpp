@@ -13,7 +13,7 @@
 
 #include "base/failures.hpp"
 #include "base/tally.hpp"
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 #include "run/executors.hpp"
 
 namespace dogged::runtime {

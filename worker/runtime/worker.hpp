@@ -25,8 +25,8 @@
 
 #include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
-#include "lease/lease.hpp"
-#include "runtime/incarnation.hpp"
+#include "lease/core/lease.hpp"
+#include "runtime/core/incarnation.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/shutting_down.hpp"
 #include "runtime/worker_row.hpp"

@@ -11,7 +11,7 @@
 #include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
 #include "db/connection_fwd.hpp"
-#include "runtime/registering.hpp"
+#include "runtime/core/registering.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {

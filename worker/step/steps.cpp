@@ -11,7 +11,7 @@
 
 #include "client/passing_error.hpp"
 #include "sql/step.hpp"
-#include "step/wait_plan.hpp"
+#include "step/core/wait_plan.hpp"
 
 namespace dogged::runtime {
 

@@ -11,9 +11,9 @@
 
 #include <dogged/context.hpp>
 
+#include "step/core/known_steps.hpp"
 #include "step/handler_session.hpp"
-#include "step/known_steps.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 

@@ -12,7 +12,7 @@
 
 #include "base/service.hpp"
 #include "base/tally.hpp"
-#include "trace/export_plan.hpp"
+#include "trace/core/export_plan.hpp"
 #include "trace/otlp_json.hpp"
 #include "trace/otlp_post.hpp"
 #include "trace/otlp_settings.hpp"

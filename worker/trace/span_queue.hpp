@@ -10,7 +10,7 @@
 #include <dogged/detail/mutex.hpp>
 
 #include "base/tally.hpp"
-#include "trace/export_plan.hpp"
+#include "trace/core/export_plan.hpp"
 #include "trace/span.hpp"
 
 namespace dogged::runtime {

@@ -8,7 +8,7 @@
 
 #include "base/service.hpp"
 #include "retention/step.hpp"
-#include "upkeep/chores_plan.hpp"
+#include "upkeep/core/chores_plan.hpp"
 
 namespace dogged::runtime {
 

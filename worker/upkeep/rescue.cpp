@@ -19,7 +19,7 @@
 #include "retry/counted.hpp"
 #include "sql/report.hpp"
 #include "sql/upkeep.hpp"
-#include "tasks/claimed_task.hpp"
+#include "tasks/core/claimed_task.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -17,13 +17,13 @@
 #include "base/service.hpp"
 #include "base/session.hpp"
 #include "claim/inbox.hpp"
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 #include "report/recorded.hpp"
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
+#include "upkeep/core/plan.hpp"
 #include "upkeep/declared_schedules.hpp"
 #include "upkeep/inbox.hpp"
-#include "upkeep/plan.hpp"
 #include "upkeep/rescue.hpp"
 
 namespace dogged::runtime {

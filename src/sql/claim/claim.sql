@@ -2,7 +2,7 @@
 -- names that the worker knows. The claim skips a task whose name is not in @names, or whose args have a later version
 -- than @versions has for that name.
 --
--- The claim reads only places where tasks may be ready (worker/claim/watermarks.hpp): for queue number
+-- The claim reads only places where tasks may be ready (worker/claim/core/watermarks.hpp): for queue number
 -- @range_numbers[j], after place @afters[j] up to @uptos[j]. Other places have index entries of claimed tasks, which
 -- are dead but cannot be removed while an old snapshot is held.
 -- The array of ctids pins the plan: a join with a LIMIT parameter became a hash join over the whole table.

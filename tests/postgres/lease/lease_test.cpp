@@ -1,6 +1,6 @@
 // Leases: which worker holds a task, for how long, and what becomes of the task when its worker is dead or taken for
 // dead.
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 
 #include <algorithm>
 #include <atomic>

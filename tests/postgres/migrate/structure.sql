@@ -3056,7 +3056,7 @@ begin
      where t.id = any (ids) and t.status = 'pending' and t.queue <> move_tasks.queue
      order by t.id
   ), live as (
-    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/watermarks.hpp). So does a
+    -- Takes a new place, because workers of that queue may have passed over the old one (worker/claim/core/watermarks.hpp). So does a
     -- task that waits: has_room takes it that a queue grows by no more than the numbers that were drawn.
     update dogged.tasks_live t
        set queue = move_tasks.queue,
@@ -4915,7 +4915,7 @@ begin
   end if;
 
   -- A task that becomes ready takes a new place, because a worker may have passed over the old one
-  -- (worker/claim/watermarks.hpp). A task that was ready keeps its place.
+  -- (worker/claim/core/watermarks.hpp). A task that was ready keeps its place.
   update dogged.tasks_live t
      set run_at = case when task.attempt = 0 then due else t.run_at end,
          next_retry_at = case when task.attempt > 0 then due end,

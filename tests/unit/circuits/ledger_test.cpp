@@ -1,5 +1,5 @@
 // The attempts that a worker lets through by the circuits as it knows them, and the results that it has to write.
-#include "circuits/ledger.hpp"
+#include "circuits/core/ledger.hpp"
 
 #include <algorithm>
 #include <cstdint>

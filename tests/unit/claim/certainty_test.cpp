@@ -1,5 +1,5 @@
 // The claimer's handling of tasks that may run under its worker without the worker's knowing.
-#include "claim/certainty.hpp"
+#include "claim/core/certainty.hpp"
 
 #include <chrono>
 #include <vector>

@@ -1,5 +1,5 @@
 // When the claims of a worker are summed up.
-#include "claim/claims_sum.hpp"
+#include "claim/core/claims_sum.hpp"
 
 #include <chrono>
 

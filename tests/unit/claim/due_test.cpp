@@ -1,5 +1,5 @@
 // When the claimer makes due tasks ready, and when it asks for the next due time.
-#include "claim/due.hpp"
+#include "claim/core/due.hpp"
 
 #include <chrono>
 #include <optional>

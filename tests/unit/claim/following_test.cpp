@@ -1,5 +1,5 @@
 // When the settings of queues are read: every sequence of changes, answers, pauses and seconds.
-#include "claim/following.hpp"
+#include "claim/core/following.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
 // How the claimer gives back what has not begun: each sequence of answers, failures, locked rows and time.
-#include "claim/last_release.hpp"
+#include "claim/core/last_release.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // The next action of the claimer. No wake-up is missed in any interleaving with one enqueuing transaction, and no
 // claimed task is forgotten in any loss of requests and answers.
-#include "claim/plan.hpp"
+#include "claim/core/plan.hpp"
 
 #include <algorithm>
 #include <chrono>

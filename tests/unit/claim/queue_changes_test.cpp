@@ -1,5 +1,5 @@
 // The changes of a queue after its settings were read.
-#include "claim/queue_changes.hpp"
+#include "claim/core/queue_changes.hpp"
 
 #include "support/catch.hpp"
 

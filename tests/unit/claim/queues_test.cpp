@@ -1,5 +1,5 @@
 // Which queues are claimed from, by what the last claims gave.
-#include "claim/queues.hpp"
+#include "claim/core/queues.hpp"
 
 #include <string>
 #include <vector>

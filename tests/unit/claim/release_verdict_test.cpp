@@ -1,5 +1,5 @@
 // The verdict on a task that could not be given back.
-#include "claim/release_verdict.hpp"
+#include "claim/core/release_verdict.hpp"
 
 #include "support/catch.hpp"
 

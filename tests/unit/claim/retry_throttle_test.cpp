@@ -1,5 +1,5 @@
 // A queue's retry budget in a worker, over simulated time.
-#include "claim/retry_throttle.hpp"
+#include "claim/core/retry_throttle.hpp"
 
 #include <map>
 #include <random>

@@ -1,5 +1,5 @@
 // When watermarks are settled, and that no position is settled which an open transaction can still use.
-#include "claim/settling.hpp"
+#include "claim/core/settling.hpp"
 
 #include <chrono>
 #include <set>

@@ -1,5 +1,5 @@
 // When the claimer's row says that it sleeps, and when it looks without having been told.
-#include "claim/sleep.hpp"
+#include "claim/core/sleep.hpp"
 
 #include <chrono>
 

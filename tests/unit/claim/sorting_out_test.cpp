@@ -1,5 +1,5 @@
 // The fate of the tasks of a claim: every claim of up to four tasks, with each state of a circuit and a retry budget.
-#include "claim/sorting_out.hpp"
+#include "claim/core/sorting_out.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "circuits/ledger.hpp"
+#include "circuits/core/ledger.hpp"
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
 #include "tasks/definition.hpp"

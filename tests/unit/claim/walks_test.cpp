@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "claim/certainty.hpp"
-#include "claim/due.hpp"
-#include "claim/queues.hpp"
-#include "claim/sleep.hpp"
+#include "claim/core/certainty.hpp"
+#include "claim/core/due.hpp"
+#include "claim/core/queues.hpp"
+#include "claim/core/sleep.hpp"
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
 

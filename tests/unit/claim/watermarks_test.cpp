@@ -1,5 +1,5 @@
 // Where a claim looks: never past a task that may be ready, and not again where there can be none.
-#include "claim/watermarks.hpp"
+#include "claim/core/watermarks.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // The line of the log on the holder of a task, and the row that the line is made of.
-#include "lease/holder.hpp"
+#include "lease/core/holder.hpp"
 
 #include "lease/who_holds.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // The next action of the lease keeper: heartbeats, and cancellations that it hears of or looks for.
-#include "lease/keeper_plan.hpp"
+#include "lease/core/keeper_plan.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // A worker's view of its own lease.
-#include "lease/lease.hpp"
+#include "lease/core/lease.hpp"
 
 #include <chrono>
 #include <functional>

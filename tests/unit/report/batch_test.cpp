@@ -1,5 +1,5 @@
 // How a batch of reports gets on record: each report is settled once, whatever fails.
-#include "report/batch.hpp"
+#include "report/core/batch.hpp"
 
 #include <chrono>
 #include <map>

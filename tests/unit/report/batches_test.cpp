@@ -1,6 +1,6 @@
 // Which reports go together, and which attempts the worker holds for them. By examples, and in every sequence of
 // reports, takings and results up to a length.
-#include "report/batches.hpp"
+#include "report/core/batches.hpp"
 
 #include <algorithm>
 #include <map>

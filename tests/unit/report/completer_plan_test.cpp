@@ -1,5 +1,5 @@
 // The next action of the completer: batches, events of circuits, and the end.
-#include "report/completer_plan.hpp"
+#include "report/core/completer_plan.hpp"
 
 #include <array>
 #include <cstddef>

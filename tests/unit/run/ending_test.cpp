@@ -1,5 +1,5 @@
 // The effect of a handler's end on its attempt: every outcome, stop reason and use of complete_in.
-#include "run/ending.hpp"
+#include "run/core/ending.hpp"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // A queue's threads and tasks: what begins, what is stopped, and what is given up.
-#include "run/pool.hpp"
+#include "run/core/pool.hpp"
 
 #include <algorithm>
 #include <functional>

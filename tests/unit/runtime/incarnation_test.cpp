@@ -1,5 +1,5 @@
 // When a run of the worker's services ends, and how: every state, and everything that a look can find.
-#include "runtime/incarnation.hpp"
+#include "runtime/core/incarnation.hpp"
 
 #include <array>
 #include <optional>

@@ -1,15 +1,15 @@
 // The output of a failed check of the cores: words, and not numbers.
-#include "claim/last_release.hpp"
-#include "claim/plan.hpp"
-#include "lease/keeper_plan.hpp"
-#include "lease/lease.hpp"
-#include "run/pool.hpp"
-#include "step/known_steps.hpp"
-#include "step/wait_plan.hpp"
+#include "claim/core/last_release.hpp"
+#include "claim/core/plan.hpp"
+#include "lease/core/keeper_plan.hpp"
+#include "lease/core/lease.hpp"
+#include "run/core/pool.hpp"
+#include "step/core/known_steps.hpp"
+#include "step/core/wait_plan.hpp"
 #include "support/catch.hpp"
-#include "tasks/claimed_task.hpp"
-#include "trace/export_plan.hpp"
-#include "upkeep/plan.hpp"
+#include "tasks/core/claimed_task.hpp"
+#include "trace/core/export_plan.hpp"
+#include "upkeep/core/plan.hpp"
 
 using namespace dogged::runtime;
 using Catch::Detail::stringify;

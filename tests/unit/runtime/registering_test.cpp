@@ -1,5 +1,5 @@
 // How a worker registers under its name: all sequences of answers, failures, a stop, and doings of other workers.
-#include "runtime/registering.hpp"
+#include "runtime/core/registering.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // In which order a worker shuts down: every outcome of every step.
-#include "runtime/shutdown.hpp"
+#include "runtime/core/shutdown.hpp"
 
 #include <algorithm>
 #include <functional>

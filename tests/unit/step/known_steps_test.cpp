@@ -1,5 +1,5 @@
 // The questions of an attempt before it runs a step.
-#include "step/known_steps.hpp"
+#include "step/core/known_steps.hpp"
 
 #include "support/catch.hpp"
 

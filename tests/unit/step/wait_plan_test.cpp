@@ -1,5 +1,5 @@
 // The actions of a handler that waits: each sequence of answers, pauses and stops.
-#include "step/wait_plan.hpp"
+#include "step/core/wait_plan.hpp"
 
 #include <stdexcept>
 #include <string>

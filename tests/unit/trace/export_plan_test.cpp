@@ -1,5 +1,5 @@
 // When spans are sent, and what a collector's answer means.
-#include "trace/export_plan.hpp"
+#include "trace/core/export_plan.hpp"
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"

@@ -1,5 +1,5 @@
 // When chores make partitions, apply retention and delete left rows.
-#include "upkeep/chores_plan.hpp"
+#include "upkeep/core/chores_plan.hpp"
 
 #include <deque>
 #include <optional>

@@ -1,5 +1,5 @@
 // When the worker compares its declarations with those of other workers.
-#include "upkeep/comparison_plan.hpp"
+#include "upkeep/core/comparison_plan.hpp"
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"

@@ -1,5 +1,5 @@
 // Which tasks upkeep ends because they have expired.
-#include "upkeep/expiry_plan.hpp"
+#include "upkeep/core/expiry_plan.hpp"
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"

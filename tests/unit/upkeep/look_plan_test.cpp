@@ -1,5 +1,5 @@
 // When upkeep looks next.
-#include "upkeep/look_plan.hpp"
+#include "upkeep/core/look_plan.hpp"
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"

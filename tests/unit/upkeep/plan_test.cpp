@@ -1,5 +1,5 @@
 // Upkeep's next action, and its order.
-#include "upkeep/plan.hpp"
+#include "upkeep/core/plan.hpp"
 
 #include <sstream>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
-#include "upkeep/plan.hpp"
+#include "upkeep/core/plan.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;

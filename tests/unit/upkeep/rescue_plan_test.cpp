@@ -1,5 +1,5 @@
 // Whether upkeep rescues, and whether lapsed leases are ended first.
-#include "upkeep/rescue_plan.hpp"
+#include "upkeep/core/rescue_plan.hpp"
 
 #include <optional>
 #include <vector>

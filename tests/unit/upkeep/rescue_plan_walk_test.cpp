@@ -7,8 +7,8 @@
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
-#include "upkeep/look_plan.hpp"
-#include "upkeep/rescue_plan.hpp"
+#include "upkeep/core/look_plan.hpp"
+#include "upkeep/core/rescue_plan.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged::runtime;

@@ -1,5 +1,5 @@
 // When a worker asks for due ticks of schedules.
-#include "upkeep/tick_agenda.hpp"
+#include "upkeep/core/tick_agenda.hpp"
 
 #include <algorithm>
 #include <optional>

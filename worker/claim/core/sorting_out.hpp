@@ -1,0 +1,58 @@
+// Decides what becomes of each task that a claim took from one queue. Pure: handing_out.cpp asks the circuits that
+// asks() names, and carries the decision out.
+//
+// A task that has expired asks no circuit. A task that its circuit does not let through asks no retry budget. A retry
+// that exceeds the budget was let through by its circuit, so the worker gives that place back.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.hpp"
+#include "circuits/core/ledger.hpp"
+#include "claim/core/retry_throttle.hpp"
+#include "tasks/core/claimed_task.hpp"
+#include "tasks/core/deferral.hpp"
+
+namespace dogged::runtime {
+
+/// Each claimed task is in one of the lists. Each list is in the order of the claim, within a circuit for `by_circuit`.
+struct SortedOut {
+  std::vector<ClaimedTask> begin;
+  std::vector<ClaimedTask> expired;
+  std::vector<Deferral> by_circuit;   ///< not let through by their circuits, one circuit after another
+  std::vector<Deferral> over_budget;  ///< a circuit that let one through gets that place back
+  bool throttling_begins = false;     ///< no retry of the queue was held back before those of `over_budget`
+
+  /// The circuits that hold back tasks of this claim.
+  [[nodiscard]] std::set<std::string_view> circuits() const;
+};
+
+/// For one queue and one claim.
+class SortingOut {
+ public:
+  /// `claimed` in the order of the claim, whose answer arrived at `now`.
+  SortingOut(std::vector<ClaimedTask> claimed, TimePoint now);
+
+  /// The circuits to be asked, each for how many tasks: those that have not expired.
+  [[nodiscard]] std::map<std::string_view, std::size_t> asks() const;
+  /// The circuit's answer. `next_wait` gives how long the next task waits that the circuit does not let through.
+  void on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission,
+                   const std::function<milliseconds()>& next_wait);
+  /// Once all circuits have answered. `retries`: null if the queue has no budget. `draw` is uniform in
+  /// [0, 1).
+  [[nodiscard]] SortedOut finish(RetryThrottle* retries, const std::function<double()>& draw) &&;
+
+ private:
+  void ask_budget(RetryThrottle& retries, const std::function<double()>& draw);
+
+  const TimePoint now_;
+  SortedOut sorted_;
+};
+
+}  // namespace dogged::runtime

@@ -1,0 +1,78 @@
+// See lease.hpp.
+#include "lease/core/lease.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+namespace dogged::runtime {
+
+Lease::Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at)
+    : id_(id), length_(length), held_until_(asked_at + length), renewed_at_(asked_at) {}
+
+Lease::State Lease::state() const {
+  const detail::Lock lock{mutex_};
+  return state_;
+}
+
+SteadyClock::time_point Lease::held_until() const {
+  const detail::Lock lock{mutex_};
+  return held_until_;
+}
+
+SteadyClock::time_point Lease::renewed_at() const {
+  const detail::Lock lock{mutex_};
+  return renewed_at_;
+}
+
+milliseconds Lease::until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept {
+  return holds_tasks ? heartbeat : std::min(2 * heartbeat, length_ / 3);
+}
+
+bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const {
+  const detail::Lock lock{mutex_};
+  const SteadyClock::duration gap = std::max(last_gap_, now - renewed_at_);
+  const bool was_early = last_gap_ < heartbeat;  // at a stop, the keeper renews the lease at once
+  return (was_early ? std::max(gap, gap_before_) : gap) <= std::min<SteadyClock::duration>(3 * heartbeat, length_ / 2);
+}
+
+bool Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
+  const detail::Lock lock{mutex_};
+  if (state_ == State::ended) return false;
+  const bool was_lapsed = state_ == State::lapsed || now >= held_until_;
+  held_until_ = std::max(held_until_, asked_at + length_);
+  gap_before_ = std::exchange(last_gap_, asked_at - renewed_at_);
+  renewed_at_ = asked_at;
+  if (was_lapsed) state_ = State::regained;
+  return was_lapsed;
+}
+
+void Lease::note_ended() {
+  const detail::Lock lock{mutex_};
+  state_ = State::ended;
+}
+
+bool Lease::lapse_if_due(SteadyClock::time_point now) {
+  const detail::Lock lock{mutex_};
+  if (state_ == State::lapsed || state_ == State::ended || now < held_until_) return false;
+  state_ = State::lapsed;
+  return true;
+}
+
+std::string_view to_text(Lease::State state) noexcept {
+  switch (state) {
+    case Lease::State::held:
+      return "held";
+    case Lease::State::lapsed:
+      return "lapsed";
+    case Lease::State::regained:
+      return "regained";
+    case Lease::State::ended:
+      break;
+  }
+  return "ended";
+}
+
+std::ostream& operator<<(std::ostream& out, Lease::State state) { return out << to_text(state); }
+
+}  // namespace dogged::runtime

@@ -1,0 +1,87 @@
+// See registering.hpp.
+#include "runtime/core/registering.hpp"
+
+#include <ostream>
+
+namespace dogged::runtime {
+
+Registering::Action Registering::next(TimePoint now, bool stop_requested) const noexcept {
+  switch (step_) {
+    case Step::ask:
+    case Step::find_holder:
+    case Step::wait:
+      if (stop_requested && (has_asked_ || occasion_ == Occasion::lease_lost)) return {Step::stop};
+      if (step_ != Step::wait) return {step_};
+      return now < waits_until_ ? Action{Step::wait, waits_until_} : Action{Step::ask};
+    case Step::registered:
+    case Step::refuse:
+    case Step::fail:
+    case Step::stop:
+      break;
+  }
+  return {step_};
+}
+
+bool Registering::on_holder(const std::optional<Holder>& holder, TimePoint now) noexcept {
+  if (!holder) {
+    note(Step::ask);
+    return false;
+  }
+  if (seen_ && *seen_ != *holder) {
+    note(Step::refuse);
+    return false;
+  }
+  const bool is_first_look = !seen_;
+  seen_ = holder;
+  waits_until_ = now + between_tries;
+  note(Step::wait);
+  return is_first_look;
+}
+
+void Registering::on_failure() noexcept {
+  seen_.reset();
+  note(occasion_ == Occasion::start ? Step::fail : Step::ask);
+}
+
+void Registering::note(Step step) noexcept {
+  has_asked_ = true;
+  step_ = step;
+}
+
+std::string_view to_text(Registering::Occasion occasion) noexcept {
+  switch (occasion) {
+    case Registering::Occasion::start:
+      return "start";
+    case Registering::Occasion::restart:
+      return "restart";
+    case Registering::Occasion::lease_lost:
+      break;
+  }
+  return "lease lost";
+}
+
+std::string_view to_text(Registering::Step step) noexcept {
+  switch (step) {
+    case Registering::Step::ask:
+      return "ask";
+    case Registering::Step::find_holder:
+      return "find holder";
+    case Registering::Step::wait:
+      return "wait";
+    case Registering::Step::registered:
+      return "registered";
+    case Registering::Step::refuse:
+      return "refuse";
+    case Registering::Step::fail:
+      return "fail";
+    case Registering::Step::stop:
+      break;
+  }
+  return "stop";
+}
+
+std::ostream& operator<<(std::ostream& out, Registering::Occasion occasion) { return out << to_text(occasion); }
+
+std::ostream& operator<<(std::ostream& out, const Registering::Action& action) { return out << to_text(action.step); }
+
+}  // namespace dogged::runtime
