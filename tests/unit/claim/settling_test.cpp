@@ -4,9 +4,8 @@
 #include <chrono>
 #include <set>
 
-#include <rapidcheck.h>
-
 #include "support/catch.hpp"
+#include "support/property.hpp"
 #include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
@@ -69,16 +68,16 @@ TEST_CASE("where the sequence was set back, the claimer is told to forget") {
 
 TEST_CASE("no position is settled that an open transaction can still use") {
   // A transaction has its id before it takes positions, as the schema's functions see to.
-  rc::check([] {
+  CHECK(dogged::test::holds([] {
     Settling settling{start};
     TimePoint now = start;
     std::int64_t next_transaction = 1;
     std::int64_t position = 0;
     std::set<std::int64_t> open;                            // transactions
     std::set<std::pair<std::int64_t, std::int64_t>> taken;  // position, its transaction, which is open
-    const int steps = *rc::gen::inRange(1, 60);
+    const int steps = dogged::test::any_in_range(1, 60);
     for (int i = 0; i < steps; ++i) {
-      switch (*rc::gen::inRange(0, 4)) {
+      switch (dogged::test::any_in_range(0, 4)) {
         case 0:
           open.insert(next_transaction++);
           break;
@@ -107,5 +106,5 @@ TEST_CASE("no position is settled that an open transaction can still use") {
         }
       }
     }
-  });
+  }));
 }

@@ -11,6 +11,7 @@
 #include <rapidcheck.h>
 
 #include "support/catch.hpp"
+#include "support/property.hpp"
 
 using namespace dogged::runtime;
 using Range = Watermarks::Range;
@@ -106,7 +107,7 @@ TEST_CASE("every priority has its places, the first and the last as well") {
 }
 
 TEST_CASE("the ranges are in order, apart, and hold exactly what was neither claimed nor settled") {
-  REQUIRE(rc::check([] {
+  REQUIRE(dogged::test::holds([] {
     Watermarks watermarks;
     std::map<std::pair<std::int64_t, bool>, std::int64_t> passed;  // by priority and lane
     const auto steps = *rc::gen::container<std::vector<std::tuple<bool, int, bool, int>>>(rc::gen::tuple(

@@ -9,9 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include <rapidcheck.h>
-
 #include "support/catch.hpp"
+#include "support/property.hpp"
 #include "support/virtual_time.hpp"
 
 using namespace std::chrono_literals;
@@ -215,14 +214,14 @@ TEST_CASE("a task runs again at once whose retry was due when its report was sen
 TEST_CASE(
     "whatever is lost, locked, fenced or refused, each report is settled once, and none is taken that is not on "
     "record") {
-  rc::check([] {
-    const int size = *rc::gen::inRange(1, 12);
+  CHECK(test::holds([] {
+    const int size = test::any_in_range(1, 12);
     std::map<TaskId, bool> on_record;  // false: held by another worker
     std::unordered_set<TaskId> fenced, poisoned;
     std::vector<Report> reports;
     for (TaskId id = 1; id <= size; ++id) {
       reports.push_back(success(id));
-      switch (*rc::gen::inRange(0, 5)) {
+      switch (test::any_in_range(0, 5)) {
         case 0:
           fenced.insert(id);
           break;
@@ -240,7 +239,7 @@ TEST_CASE(
     for (int steps = 0; batch.state() != State::ended; ++steps) {
       RC_ASSERT(steps < 200);
       // 0: as it should be; 1: the request is lost; 2: the answer is lost
-      const int fate = faults < 10 ? *rc::gen::inRange(0, 3) : 0;
+      const int fate = faults < 10 ? test::any_in_range(0, 3) : 0;
       if (fate != 0) ++faults;
       if (batch.state() == State::explaining) {
         if (fate != 0) {
@@ -271,7 +270,7 @@ TEST_CASE(
         }
         std::unordered_set<TaskId> refused;
         for (const Report& report : batch.part()) {
-          const bool is_locked = faults < 10 && *rc::gen::inRange(0, 8) == 0;
+          const bool is_locked = faults < 10 && test::any_in_range(0, 8) == 0;
           if (on_record.contains(report.id) || fenced.contains(report.id) || is_locked) {
             refused.insert(report.id);
           } else {
@@ -295,5 +294,5 @@ TEST_CASE(
       ++settled[report.id];
     }
     for (TaskId id = 1; id <= size; ++id) RC_ASSERT(settled[id] == 1);
-  });
+  }));
 }

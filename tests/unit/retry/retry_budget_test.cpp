@@ -9,12 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include <rapidcheck.h>
-
 #include <dogged/retry.hpp>
 
 #include "retry_world.hpp"
 #include "support/catch.hpp"
+#include "support/property.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -169,37 +168,41 @@ double counted(const std::vector<Event>& events, bool is_retry, time_point after
 }
 
 /// Steps that are short and long against the window and its tenths.
-rc::Gen<milliseconds> any_step(milliseconds window) {
-  const auto up_to = [](std::int64_t most) {
-    return rc::gen::map(rc::gen::inRange<std::int64_t>(0, most + 1),
-                        [](std::int64_t count) { return milliseconds{count}; });
-  };
-  return rc::gen::oneOf(rc::gen::just(0ms), up_to(10), up_to(window.count() / 10), up_to(window.count() * 2));
+milliseconds any_step(milliseconds window) {
+  const auto up_to = [](std::int64_t most) { return milliseconds{test::any_in_range(0, most + 1)}; };
+  switch (test::any_of(4)) {
+    case 0:
+      return 0ms;
+    case 1:
+      return up_to(10);
+    case 2:
+      return up_to(window.count() / 10);
+    default:
+      return up_to(window.count() * 2);
+  }
 }
 
-rc::Gen<RetryBudgetSettings> any_settings() {
-  return rc::gen::exec([] {
-    RetryBudgetSettings settings;
-    settings.share = *rc::gen::inRange(1, 101) / 100.0;
-    settings.window = milliseconds{*rc::gen::inRange(1000, 20'001)};
-    settings.min_retries_per_second = *rc::gen::inRange(1, 8) / std::chrono::duration<double>(settings.window).count();
-    return settings;
-  });
+RetryBudgetSettings any_settings() {
+  RetryBudgetSettings settings;
+  settings.share = test::any_in_range(1, 101) / 100.0;
+  settings.window = milliseconds{test::any_in_range(1000, 20'001)};
+  settings.min_retries_per_second = test::any_in_range(1, 8) / std::chrono::duration<double>(settings.window).count();
+  return settings;
 }
 
 }  // namespace
 
 TEST_CASE("no window holds more retries than the budget, and none is refused that it has room for") {
-  const bool holds = rc::check([] {
-    const RetryBudgetSettings settings = *any_settings();
+  const bool holds = test::holds([] {
+    const RetryBudgetSettings settings = any_settings();
     const milliseconds tenth = settings.window / 10;
     const double reserve = settings.min_retries_per_second * std::chrono::duration<double>(settings.window).count();
     RetryBudget budget{settings};
     std::vector<Event> events;
     time_point now = start;
     for (int step = 0; step < 60; ++step) {
-      now += *any_step(settings.window);
-      for (int left = *rc::gen::inRange(0, 6); left > 0; --left) {
+      now += any_step(settings.window);
+      for (int left = test::any_in_range(0, 6); left > 0; --left) {
         budget.note_execution(now);
         events.push_back({now, false});
       }
@@ -224,13 +227,13 @@ TEST_CASE("no window holds more retries than the budget, and none is refused tha
 }
 
 TEST_CASE("a refused retry is admitted when it asks again at the time that it was told") {
-  const bool holds = rc::check([] {
-    const RetryBudgetSettings settings = *any_settings();
+  const bool holds = test::holds([] {
+    const RetryBudgetSettings settings = any_settings();
     RetryBudget budget{settings};
     time_point now = start;
     for (int step = 0; step < 40; ++step) {
-      now += *any_step(settings.window);
-      for (int left = *rc::gen::inRange(0, 6); left > 0; --left) budget.note_execution(now);
+      now += any_step(settings.window);
+      for (int left = test::any_in_range(0, 6); left > 0; --left) budget.note_execution(now);
       if (budget.try_retry(now)) continue;
       now += budget.until_room(now);
       RC_ASSERT(budget.try_retry(now));

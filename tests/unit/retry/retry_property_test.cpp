@@ -4,16 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <ostream>
 #include <string>
 
 #include <nlohmann/json.hpp>
-#include <rapidcheck.h>
 
 #include <dogged/policy.hpp>
 
 #include "retry/duration.hpp"
 #include "support/catch.hpp"
+#include "support/property.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
@@ -21,79 +20,99 @@ using namespace dogged;
 namespace {
 
 /// 1 ms to 24 h, short and long ones alike.
-rc::Gen<milliseconds> any_delay() {
-  const auto up_to = [](milliseconds most) {
-    return rc::gen::map(rc::gen::inRange<std::int64_t>(1, most.count() + 1),
-                        [](std::int64_t count) { return milliseconds{count}; });
-  };
-  return rc::gen::oneOf(up_to(10ms), up_to(10s), up_to(24h), rc::gen::element<milliseconds>(1ms, 24h));
+milliseconds any_delay() {
+  switch (test::any_of(4)) {
+    case 0:
+      return milliseconds{test::any_in_range(1, 11)};
+    case 1:
+      return milliseconds{test::any_in_range(1, 10'001)};
+    case 2:
+      return milliseconds{test::any_in_range(1, 86'400'001)};
+    default:
+      return test::any_of({1ms, milliseconds{24h}});
+  }
 }
 
 /// All multiples of 2^-53 in [0, 1), as random number generators give them, the ends often.
-rc::Gen<double> any_draw() {
-  const auto draw = rc::gen::map(rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 53),
-                                 [](std::int64_t n) { return std::ldexp(static_cast<double>(n), -53); });
-  return rc::gen::oneOf(draw, rc::gen::element(0.0, 0.5, std::nextafter(1.0, 0.0)));
+double any_draw() {
+  if (test::any_of(2) == 0) return test::any_of({0.0, 0.5, std::nextafter(1.0, 0.0)});
+  return std::ldexp(static_cast<double>(test::any_in_range(0, std::int64_t{1} << 53)), -53);
 }
 
 /// (0, 1]
-rc::Gen<double> any_proportion() {
-  return rc::gen::map(any_draw(), [](double draw) { return 1.0 - draw; });
+double any_proportion() { return 1.0 - any_draw(); }
+
+double any_multiplier() {
+  if (test::any_of(2) == 0) return test::any_of({1.0, std::nextafter(1.0, 2.0), 1.5, 2.0, 100.0});
+  return 1.0 + 99.0 * any_draw();
 }
 
-rc::Gen<double> any_multiplier() {
-  const auto between = rc::gen::map(any_draw(), [](double draw) { return 1.0 + 99.0 * draw; });
-  return rc::gen::oneOf(between, rc::gen::element(1.0, std::nextafter(1.0, 2.0), 1.5, 2.0, 100.0));
+int any_max_retries() { return test::any_in_range(1, limits::max_retries + 1); }
+
+Jitter any_jitter() {
+  switch (test::any_of(5)) {
+    case 0:
+      return Jitter::none();
+    case 1:
+      return Jitter::full();
+    case 2:
+      return Jitter::proportional(0.25);
+    case 3:
+      return Jitter::proportional(any_proportion());
+    default:
+      return Jitter::absolute(any_delay());
+  }
 }
 
-rc::Gen<int> any_max_retries() { return rc::gen::inRange(1, limits::max_retries + 1); }
-
-rc::Gen<Jitter> any_jitter() {
-  return rc::gen::oneOf(
-      rc::gen::just(Jitter::none()), rc::gen::just(Jitter::full()), rc::gen::just(Jitter::proportional(0.25)),
-      rc::gen::map(any_proportion(), &Jitter::proportional), rc::gen::map(any_delay(), &Jitter::absolute));
+RetryPolicy any_fixed() {
+  Fixed policy{.max_delay = any_delay(), .jitter = any_jitter()};
+  if (test::any_bool()) {
+    policy.interval = any_delay();
+    policy.max_retries = any_max_retries();
+  } else {
+    for (int left = any_max_retries(); left > 0; --left) policy.intervals.push_back(any_delay());
+  }
+  return policy;
 }
 
-rc::Gen<RetryPolicy> any_fixed() {
-  return rc::gen::exec([]() -> RetryPolicy {
-    Fixed policy{.max_delay = *any_delay(), .jitter = *any_jitter()};
-    if (*rc::gen::arbitrary<bool>()) {
-      policy.interval = *any_delay();
-      policy.max_retries = *any_max_retries();
-    } else {
-      for (int left = *any_max_retries(); left > 0; --left) policy.intervals.push_back(*any_delay());
-    }
-    return policy;
-  });
+RetryPolicy any_exponential() {
+  return Exponential{.base = any_delay(),
+                     .multiplier = any_multiplier(),
+                     .max_retries = any_max_retries(),
+                     .max_delay = any_delay(),
+                     .jitter = any_jitter()};
 }
 
-rc::Gen<RetryPolicy> any_exponential() {
-  return rc::gen::exec([]() -> RetryPolicy {
-    return Exponential{.base = *any_delay(),
-                       .multiplier = *any_multiplier(),
-                       .max_retries = *any_max_retries(),
-                       .max_delay = *any_delay(),
-                       .jitter = *any_jitter()};
-  });
+RetryPolicy any_linear() {
+  return Linear{.initial = any_delay(),
+                .increment = test::any_of(2) == 0 ? 0ms : any_delay(),
+                .max_retries = any_max_retries(),
+                .max_delay = any_delay(),
+                .jitter = any_jitter()};
 }
 
-rc::Gen<RetryPolicy> any_linear() {
-  return rc::gen::exec([]() -> RetryPolicy {
-    return Linear{.initial = *any_delay(),
-                  .increment = *rc::gen::oneOf(rc::gen::just(0ms), any_delay()),
-                  .max_retries = *any_max_retries(),
-                  .max_delay = *any_delay(),
-                  .jitter = *any_jitter()};
-  });
+/// A policy that a property has drawn; its text is printed if it breaks the property.
+RetryPolicy noted(RetryPolicy policy) {
+  test::note(policy_to_text(policy));
+  return policy;
 }
 
-rc::Gen<RetryPolicy> any_retrying_policy() { return rc::gen::oneOf(any_fixed(), any_exponential(), any_linear()); }
+RetryPolicy any_growing_policy() { return noted(test::any_of(2) == 0 ? any_exponential() : any_linear()); }
 
-rc::Gen<RetryPolicy> any_policy() {
-  return rc::gen::oneOf(rc::gen::just<RetryPolicy>(NoRetry{}), any_retrying_policy());
+RetryPolicy any_retrying_policy() {
+  switch (test::any_of(3)) {
+    case 0:
+      return noted(any_fixed());
+    case 1:
+      return noted(any_exponential());
+    default:
+      return noted(any_linear());
+  }
 }
 
-int any_retry_of(const RetryPolicy& policy) { return *rc::gen::inRange(1, max_retries(policy) + 1); }
+RetryPolicy any_policy() { return test::any_of(2) == 0 ? noted(NoRetry{}) : any_retrying_policy(); }
+
+int any_retry_of(const RetryPolicy& policy) { return test::any_in_range(1, max_retries(policy) + 1); }
 
 milliseconds max_delay_of(const RetryPolicy& policy) {
   return std::visit(
@@ -157,30 +176,27 @@ long double formula_ms(const RetryPolicy& policy, int retry) {
   return static_cast<long double>(fixed.intervals[static_cast<std::size_t>(retry - 1)].count());
 }
 
-template <class Value>
-nlohmann::json json_of(const Value& value) {
-  return value;
+nlohmann::json any_scalar() {
+  switch (test::any_of(4)) {
+    case 0:
+      return test::any_integer();
+    case 1:
+      return test::any_double();
+    case 2:
+      return test::any_bool();
+    default:
+      return test::any_text();
+  }
 }
 
 }  // namespace
 
-namespace rc {
-template <>
-struct Arbitrary<RetryPolicy> {
-  static Gen<RetryPolicy> arbitrary() { return any_policy(); }
-};
-}  // namespace rc
-
-namespace dogged {
-void showValue(const RetryPolicy& policy, std::ostream& out) { out << policy_to_text(policy); }
-}  // namespace dogged
-
 TEST_CASE("properties of every valid policy") {
   SECTION("a delay is at least 1 ms, never above max_delay, and inside its range") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *any_retrying_policy();
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_retrying_policy();
       const int retry = any_retry_of(policy);
-      const auto delay = next_delay(policy, retry, *any_draw());
+      const auto delay = next_delay(policy, retry, any_draw());
       const auto range = delay_range(policy, retry);
       RC_ASSERT(delay.has_value());
       RC_ASSERT(delay->delay >= 1ms);
@@ -192,16 +208,16 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("a delay is inside the bounds that its jitter documents") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *any_retrying_policy();
-      const auto delay = next_delay(policy, any_retry_of(policy), *any_draw());
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_retrying_policy();
+      const auto delay = next_delay(policy, any_retry_of(policy), any_draw());
       RC_ASSERT(is_within_jitter(jitter_of(policy), delay->backoff, delay->delay));
     }));
   }
 
   SECTION("both ends of the range are drawn") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *any_retrying_policy();
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_retrying_policy();
       const int retry = any_retry_of(policy);
       const auto range = delay_range(policy, retry);
       RC_ASSERT(next_delay(policy, retry, 0.0)->delay == range->shortest);
@@ -210,19 +226,19 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("a larger draw never gives a shorter delay") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *any_retrying_policy();
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_retrying_policy();
       const int retry = any_retry_of(policy);
-      const double one = *any_draw();
-      const double other = *any_draw();
+      const double one = any_draw();
+      const double other = any_draw();
       RC_ASSERT(next_delay(policy, retry, std::min(one, other))->delay <=
                 next_delay(policy, retry, std::max(one, other))->delay);
     }));
   }
 
   SECTION("a backoff is the formula's, cut at max_delay, to the nearest millisecond") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *any_retrying_policy();
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_retrying_policy();
       const int retry = any_retry_of(policy);
       const long double exact =
           std::min(formula_ms(policy, retry), static_cast<long double>(max_delay_of(policy).count()));
@@ -232,8 +248,8 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("backoffs of exponential and linear never become shorter") {
-    REQUIRE(rc::check([] {
-      const RetryPolicy policy = *rc::gen::oneOf(any_exponential(), any_linear());
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_growing_policy();
       for (int retry = 2; retry <= max_retries(policy); ++retry) {
         RC_ASSERT(delay_range(policy, retry - 1)->backoff <= delay_range(policy, retry)->backoff);
       }
@@ -241,7 +257,8 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("there is a delay for each retry that the policy allows, and none after") {
-    REQUIRE(rc::check([](const RetryPolicy& policy) {
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_policy();
       for (int retry = 1; retry <= max_retries(policy); ++retry) {
         RC_ASSERT(next_delay(policy, retry, 0.5).has_value());
       }
@@ -250,13 +267,13 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("the longest policies do not overflow") {
-    REQUIRE(rc::check([] {
-      const Jitter jitter = *any_jitter();
-      const RetryPolicy policy = *rc::gen::element<RetryPolicy>(
-          Exponential{.base = 24h, .multiplier = 100, .max_retries = 20, .jitter = jitter},
-          Linear{.initial = 24h, .increment = 24h, .max_retries = 20, .jitter = jitter},
-          Fixed{.interval = 24h, .max_retries = 20, .jitter = jitter});
-      const auto delay = next_delay(policy, 20, *any_draw());
+    REQUIRE(test::holds([] {
+      const Jitter jitter = any_jitter();
+      const RetryPolicy policy =
+          test::any_of<RetryPolicy>({Exponential{.base = 24h, .multiplier = 100, .max_retries = 20, .jitter = jitter},
+                                     Linear{.initial = 24h, .increment = 24h, .max_retries = 20, .jitter = jitter},
+                                     Fixed{.interval = 24h, .max_retries = 20, .jitter = jitter}});
+      const auto delay = next_delay(policy, 20, any_draw());
       RC_ASSERT(delay->backoff == 24h);
       RC_ASSERT(delay->delay >= 1ms);
       RC_ASSERT(delay->delay <= 24h);
@@ -264,18 +281,22 @@ TEST_CASE("properties of every valid policy") {
   }
 
   SECTION("text reads back as the same policy") {
-    REQUIRE(
-        rc::check([](const RetryPolicy& policy) { RC_ASSERT(policy_from_text(policy_to_text(policy)) == policy); }));
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_policy();
+      RC_ASSERT(policy_from_text(policy_to_text(policy)) == policy);
+    }));
   }
 
   SECTION("JSON reads back as the same policy") {
-    REQUIRE(
-        rc::check([](const RetryPolicy& policy) { RC_ASSERT(policy_from_json(policy_to_json(policy)) == policy); }));
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_policy();
+      RC_ASSERT(policy_from_json(policy_to_json(policy)) == policy);
+    }));
   }
 
   SECTION("any duration reads back as the same duration") {
-    REQUIRE(rc::check([] {
-      const milliseconds duration{*rc::gen::nonNegative<std::int64_t>()};
+    REQUIRE(test::holds([] {
+      const milliseconds duration{test::any_integer_from_0()};
       RC_ASSERT(duration_from_text(duration_to_text(duration)) == duration);
     }));
   }
@@ -283,11 +304,13 @@ TEST_CASE("properties of every valid policy") {
 
 TEST_CASE("properties of every bad policy") {
   SECTION("a text with any word in place of one of its own is a policy or InvalidPolicy, nothing else") {
-    REQUIRE(rc::check([](const RetryPolicy& policy) {
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_policy();
       std::string text = policy_to_text(policy);
-      const auto start = *rc::gen::inRange<std::size_t>(0, text.size());
-      const auto length = *rc::gen::inRange<std::size_t>(0, text.size() - start + 1);
-      text.replace(start, length, *rc::gen::arbitrary<std::string>());
+      const auto size = static_cast<std::int64_t>(text.size());
+      const std::int64_t start = test::any_in_range(0, size);
+      const std::int64_t length = test::any_in_range(0, size - start + 1);
+      text.replace(static_cast<std::size_t>(start), static_cast<std::size_t>(length), test::any_text());
       try {
         RC_ASSERT(policy_from_text(policy_to_text(policy_from_text(text))) == policy_from_text(text));
       } catch (const InvalidPolicy& error) {
@@ -297,13 +320,12 @@ TEST_CASE("properties of every bad policy") {
   }
 
   SECTION("JSON with any value in place of one of its own is a policy or InvalidPolicy, nothing else") {
-    REQUIRE(rc::check([](const RetryPolicy& policy) {
+    REQUIRE(test::holds([] {
+      const RetryPolicy policy = any_policy();
       nlohmann::json json = nlohmann::json::parse(policy_to_json(policy)).flatten();
       auto replaced = json.begin();
-      std::advance(replaced, *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(json.size())));
-      *replaced =
-          *rc::gen::oneOf(rc::gen::map<std::int64_t>(json_of<std::int64_t>), rc::gen::map<double>(json_of<double>),
-                          rc::gen::map<bool>(json_of<bool>), rc::gen::map<std::string>(json_of<std::string>));
+      std::advance(replaced, test::any_in_range(0, static_cast<std::int64_t>(json.size())));
+      *replaced = any_scalar();
       json = json.unflatten();
       try {
         RC_ASSERT(!policy_to_json(policy_from_json(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)))
