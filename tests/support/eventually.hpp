@@ -2,13 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <thread>
+
+#include "support/function_ref.hpp"
 
 namespace dogged::test {
 
 /// Asks until `condition` holds, for at most a generous 30 s; whether it held.
-[[nodiscard]] inline bool eventually(const std::function<bool()>& condition) {
+[[nodiscard]] inline bool eventually(FunctionRef<bool()> condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   while (!condition()) {
     if (std::chrono::steady_clock::now() > until) return false;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -101,10 +102,12 @@ class Gate {
   int arrived_ DOGGED_GUARDED_BY(mutex_) = 0;
 };
 
-/// The registration that TASK_REGISTER would make, for a handler made in a test.
-template <class Args, class Result, class Handler>
-[[nodiscard]] detail::RegisteredTask registered(const Task<Args, Result>& task, Handler handler,
-                                                const TaskOptions& options = {}) {
+/// The registration that TASK_REGISTER would make, for a handler made in a test. All handlers of a task share the
+/// templates of erase_handler, since they are of one type.
+template <class Args, class Result>
+[[nodiscard]] detail::RegisteredTask registered(
+    const Task<Args, Result>& task, std::type_identity_t<std::function<Result(Context&, const Args&)>> handler,
+    const TaskOptions& options = {}) {
   return {std::string{task.name()}, options,
           detail::erase_handler<Args, Result>(std::move(handler), {task.version(), options.upgrade}), task.queue(),
           task.version()};
