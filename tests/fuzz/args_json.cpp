@@ -133,7 +133,7 @@ void require_details_are_kept(const Document& details) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(args_json, input) {
   const std::string text{input};
   if (!has_number_beyond_int(Document::parse(text, nullptr, /*allow_exceptions=*/false))) {
     require_args_are_read_or_described(text);

@@ -58,7 +58,7 @@ void require_difference_applies(const std::string& from, const std::string& to) 
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(args_patch, input) {
   Lines lines{input};
   const std::string patch = lines.text();
   const std::string document = lines.text();

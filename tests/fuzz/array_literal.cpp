@@ -69,7 +69,7 @@ Elements sent(const Params& params) { return LiteralReader{params.values().at(0)
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(array_literal, input) {
   Elements maybe_texts;
   std::vector<std::string> texts;
   std::vector<std::optional<std::int64_t>> maybe_numbers;

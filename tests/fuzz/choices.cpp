@@ -36,7 +36,7 @@ bool is_read(const std::string& text) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(choices, input) {
   const std::string text{input};
   const auto number = number_in(text);
   if (text.size() <= 18) {  // longer ones may be too large

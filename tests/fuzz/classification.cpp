@@ -39,7 +39,7 @@ void require_code_is_its_name(const Classification& result, std::string_view pre
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(classification, input) {
   Lines lines{input};
   const std::string text = lines.text();
   const auto number = static_cast<int>(lines.number(-1'000'000'000, 1'000'000'000));

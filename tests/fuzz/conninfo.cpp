@@ -36,7 +36,7 @@ bool is_in_its_place(std::string_view before, std::string_view password, std::st
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(conninfo, input) {
   Lines lines{input};
   const std::string before = lines.text();
   const std::string middle = lines.text();

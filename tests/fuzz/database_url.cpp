@@ -37,7 +37,7 @@ class Place {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(database_url, input) {
   static const Place place;
   place.write(input);
   const std::string text{input};

@@ -47,7 +47,7 @@ void require_round_trip(milliseconds duration) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(duration, input) {
   std::int64_t count = 0;
   if (std::from_chars(input.data(), input.data() + input.size(), count).ec == std::errc{}) {
     require_round_trip(milliseconds{count});

@@ -19,7 +19,7 @@ void require_no_forging(const std::string& text) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(escaped, input) {
   const std::string line = dogged::escaped(input);
   require_no_forging(line);
   require(dogged::escaped(line) == line, "what is escaped stays as it is", line);

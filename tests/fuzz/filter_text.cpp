@@ -55,7 +55,7 @@ std::string read_as_like(const std::string& pattern) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(filter_text, input) {
   const std::string text{input};
   check_range(text);
   require(read_as_like(cli::like_pattern(text)) == text, "a pattern reads back as its glob", text);

@@ -1,8 +1,9 @@
-// Shared by the fuzz targets. A target is one file that defines fuzz::check: it gives an input to a parser and requires
-// of the answer what the parser's header promises.
+// Shared by the fuzz targets. A target is one file with a FUZZ_TARGET of the file's name. The target gives an input to
+// a parser, and requires of the answer what the parser's header promises.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,15 @@
 
 namespace fuzz {
 
-/// Defined by each target. An exception that leaves it is a failure, as is a promise that does not hold.
-void check(std::string_view input);
+/// An exception that leaves it is a failure, as is a promise that does not hold.
+using Check = void (*)(std::string_view input);
+
+/// Each FUZZ_TARGET of the program, by its name: one in a program of libFuzzer, all in the program that replays.
+[[nodiscard]] std::map<std::string, Check>& targets();
+
+struct Registration {
+  Registration(const char* name, Check check) { targets().emplace(name, check); }
+};
 
 /// Ends the program unless `holds`, so that the fuzzer keeps the input. Prints the promise and the text that breaks it.
 void require(bool holds, std::string_view promise, std::string_view seen = {});
@@ -43,3 +51,11 @@ class Lines {
 };
 
 }  // namespace fuzz
+
+/// Begins the definition of a target. The body is in the namespace fuzz.
+#define FUZZ_TARGET(name, input)                                  \
+  namespace fuzz {                                                \
+  static void check_##name(std::string_view input);               \
+  static const Registration register_##name{#name, check_##name}; \
+  }                                                               \
+  void fuzz::check_##name(std::string_view input)

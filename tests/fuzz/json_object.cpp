@@ -8,7 +8,7 @@
 using nlohmann::json;
 using namespace dogged::cli;
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(json_object, input) {
   JsonObject object;
   std::vector<std::string> texts;
   std::vector<std::string> elements;

@@ -39,7 +39,7 @@ class Pieces {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(line_reader, input) {
   constexpr std::size_t most_pieces = 100;  // more may not fit into the socket
   Lines lines{input};
   const auto wanted = static_cast<std::size_t>(lines.number(1, 65536));

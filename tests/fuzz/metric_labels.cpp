@@ -37,7 +37,7 @@ support::Exposition read(const std::string& text) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(metric_labels, input) {
   Lines lines{input};
   const std::string queue = lines.text();
   const std::string_view label = lines.rest();

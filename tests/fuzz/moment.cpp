@@ -87,7 +87,7 @@ void require_readable(microseconds duration) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(moment, input) {
   static const int utc = (setenv("TZ", "UTC", 1), tzset(), 0);
   (void)utc;
   require_time_is_read(input);

@@ -36,7 +36,7 @@ bool accepts(const std::function<void()>& make) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(names, input) {
   const std::string letters = upper + lower;
   const bool is_name = matches(input, 128, letters + digits, letters + digits + "._:/-");
   const bool is_code = matches(input, 64, upper, upper + digits + "_");

@@ -48,7 +48,7 @@ void require_same(const NewTask& task, const json& line) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(new_task_line, input) {
   try {
     cli::PointerTexts pointers;
     const NewTask task = cli::task_from_json_line(input, pointers);

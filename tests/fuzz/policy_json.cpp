@@ -1,7 +1,7 @@
 // Retry policies as JSON.
 #include "policy_checks.hpp"
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(policy_json, input) {
   try {
     require_sound(dogged::policy_from_json(input));
   } catch (const dogged::InvalidPolicy& error) {

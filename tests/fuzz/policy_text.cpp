@@ -1,7 +1,7 @@
 // Retry policies as one line of text.
 #include "policy_checks.hpp"
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(policy_text, input) {
   try {
     require_sound(dogged::policy_from_text(input));
   } catch (const dogged::InvalidPolicy& error) {

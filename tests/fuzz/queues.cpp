@@ -8,7 +8,7 @@
 
 using dogged::runtime::queues_from_text;
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(queues, input) {
   try {
     const auto queues = queues_from_text(input);
     const auto commas = std::count(input.begin(), input.end(), ',');

@@ -37,7 +37,7 @@ void require_dates_are_read(seconds ahead) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(retry_after, input) {
   Lines lines{input};
   const std::string header = lines.text();
   const std::string date = lines.text();

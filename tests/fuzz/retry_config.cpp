@@ -91,7 +91,7 @@ void check_file(std::string_view input) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(retry_config, input) {
   check_config(input);
   check_file(input);
 }

@@ -58,7 +58,7 @@ void require_taken(const RetryConfig& config, const Values& values) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(retry_environment, input) {
   Lines lines{input};
   const Values values = values_of(lines);
   RetryLayers layers{.operation = operation};

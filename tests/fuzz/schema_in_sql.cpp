@@ -19,7 +19,7 @@ std::string replaced_one_by_one(std::string text, const std::string& schema) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(schema_in_sql, input) {
   const std::string text{input};
   for (const std::string schema : {"other", "s", "dogged_test_1"}) {
     const std::string replaced = dogged::db::with_schema(text, schema);

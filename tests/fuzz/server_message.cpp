@@ -40,7 +40,7 @@ void require_right_error(const std::string& text, const std::string& sqlstate, b
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(server_message, input) {
   Lines lines{input};
   const std::string sqlstate = lines.text();
   const bool is_open = lines.flag();

@@ -3,7 +3,7 @@
 
 #include "fuzz.hpp"
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(storable_text, input) {
   Lines lines{input};
   const auto limit = static_cast<std::size_t>(lines.number(256, 1048576));  // what the table settings allows
   const std::string_view text = lines.rest();

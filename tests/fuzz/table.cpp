@@ -64,7 +64,7 @@ void require_all_shown_wider(const std::vector<Column>& columns, const Rows& row
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(table, input) {
   Lines lines{input};
   Style style{.width = static_cast<std::size_t>(lines.number(1, 200)), .zone = Zone::utc};
   style.unicode = lines.flag();

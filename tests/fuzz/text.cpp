@@ -41,7 +41,7 @@ void require_fits(const std::string& text, std::size_t width, bool unicode) {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(text, input) {
   Lines lines{input};
   const auto width = static_cast<std::size_t>(lines.number(0, 500));
   const bool unicode = lines.flag();

@@ -126,7 +126,7 @@ class HistoryReader {
 
 }  // namespace
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(timeline, input) {
   constexpr std::size_t narrowest = 60;
   Lines lines{input};
   Style style{.width = static_cast<std::size_t>(lines.number(1, 200)), .zone = Zone::utc};

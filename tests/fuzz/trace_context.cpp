@@ -7,7 +7,7 @@
 
 using dogged::TraceContext;
 
-void fuzz::check(std::string_view input) {
+FUZZ_TARGET(trace_context, input) {
   const auto context = TraceContext::from_text(input);
   if (!context) return;
   const std::string text = context->to_text();
