@@ -146,7 +146,8 @@ void start_anew(char** argv, std::int64_t lease, spdlog::logger& log) {
   log.log(event("worker_restarts"), spdlog::level::warn, "starting anew");
   log.flush();
   (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  std::string variable = std::string{runtime::previous_lease_variable} + "=" + std::to_string(lease);
+  std::string variable{runtime::previous_lease_variable};
+  variable.append("=").append(std::to_string(lease));  // of `+` GCC 12 warns that memcpy reads beyond an array
   std::vector<char*> environment;  // a copy, because abandoned handlers may be reading the environment
   for (char** entry = ::environ; *entry != nullptr; ++entry) environment.push_back(*entry);
   environment.insert(environment.end(), {variable.data(), nullptr});
