@@ -1,5 +1,5 @@
 // fuzz_replays TARGET FILE…: gives a target the files of its corpus where libFuzzer is missing, so that old findings
-// stay found. One program has all targets: 29 programs took five times as long to compile and link.
+// stay found.
 #include <fstream>
 #include <iostream>
 #include <iterator>
