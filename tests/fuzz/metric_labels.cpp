@@ -26,7 +26,7 @@ void require_one(const support::Exposition& text, const std::string& family, con
   fuzz::require(samples[0].labels == labels, "a label reads back as it was, or as other", labels.begin()->second);
 }
 
-support::Exposition read(const std::string& text) {
+support::Exposition exposition_in(const std::string& text) {
   try {
     return support::ExpositionReader::read(text);
   } catch (const std::runtime_error& error) {
@@ -47,7 +47,7 @@ FUZZ_TARGET(metric_labels, input) {
   metrics.dead_lettered(queue, queue, label);
   metrics.circuit_state(label, dogged::CircuitState::open);
   metrics.retry_throttled(queue);
-  const support::Exposition text = read(metrics.to_prometheus_text());
+  const support::Exposition text = exposition_in(metrics.to_prometheus_text());
   require_one(text, "queue_retry_failures_total",
               {{"policy_type", "none"}, {"error_type", expected(label)}, {"task", expected(queue)}});
   require_one(text, "queue_errors_total",

@@ -15,7 +15,7 @@ namespace {
 
 const std::string upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const std::string lower = "abcdefghijklmnopqrstuvwxyz";
-const std::string digits = "0123456789";
+const std::string all_digits = "0123456789";
 
 /// The rules once more: 1 to `longest` characters, the first and all of them out of these.
 bool matches(std::string_view text, std::size_t longest, const std::string& first, const std::string& all) {
@@ -38,9 +38,9 @@ bool accepts(const std::function<void()>& make) {
 
 FUZZ_TARGET(names, input) {
   const std::string letters = upper + lower;
-  const bool is_name = matches(input, 128, letters + digits, letters + digits + "._:/-");
-  const bool is_code = matches(input, 64, upper, upper + digits + "_");
-  const bool is_schema = matches(input, 48, lower + "_", lower + digits + "_") && !input.starts_with("pg_");
+  const bool is_name = matches(input, 128, letters + all_digits, letters + all_digits + "._:/-");
+  const bool is_code = matches(input, 64, upper, upper + all_digits + "_");
+  const bool is_schema = matches(input, 48, lower + "_", lower + all_digits + "_") && !input.starts_with("pg_");
   const std::string text{input};
 
   require(detail::is_valid_name(input) == is_name, "a name is valid by its rule");
