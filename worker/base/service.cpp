@@ -54,8 +54,8 @@ void Service::recover_from(const std::exception& error) const { session().recove
 
 bool Service::wait_until(TimePoint until) const noexcept {
   if (is_stopping()) return true;
-  if (!wake_.wait_until(until)) return false;
-  wake_.reset();
+  if (!settings_.wake.wait_until(until)) return false;
+  settings_.wake.reset();
   return true;
 }
 

@@ -32,6 +32,14 @@ class Service {
     milliseconds answer_within = std::chrono::minutes{1};
     /// Called on the thread, as its last act, if `work` has thrown. Null: the process ends (std::terminate).
     std::function<void(std::exception_ptr)> on_defect = nullptr;
+    /// Ends the thread's waits.
+    WakeFd wake = {};
+
+    /// For a part whose inbox ends the thread's waits as well: both share the descriptor.
+    [[nodiscard]] Settings woken_by(const WakeFd& other) && {
+      wake = other;
+      return std::move(*this);
+    }
   };
 
   explicit Service(Settings settings);
@@ -45,8 +53,8 @@ class Service {
   // Thread-safe.
 
   /// Ends the wait that the thread is in, or its next one.
-  void wake() const noexcept { wake_.wake(); }
-  /// Also wakes the thread. A part that waits elsewhere registers a std::stop_callback.
+  void wake() const noexcept { settings_.wake.wake(); }
+  /// Also wakes the thread. A part that does not wait for the descriptor registers a std::stop_callback.
   void request_stop() noexcept;
   /// Replaces Settings::answer_within, for a thread whose time is short.
   void expect_answers_within(milliseconds patience) noexcept { answer_within_ = patience; }
@@ -74,7 +82,6 @@ class Service {
 
   const Settings settings_;
   std::atomic<milliseconds> answer_within_{settings_.answer_within};
-  const WakeFd wake_;
   std::stop_source stop_;
   std::function<void()> work_;
   std::promise<void> ended_;

@@ -49,12 +49,11 @@ Claimer::Claimer(Service::Settings service, const Settings& settings, Surroundin
       plan_(settings, queue_names_, SteadyClock::now()),
       giving_back_(*service.session, plan_, *around_.lease, *around_.circuits, tally, log_, queue_names_),
       handing_out_(*service.session, plan_, giving_back_, *around_.definitions, *around_.circuits, outlets_, log_),
-      service_(std::move(service)) {
+      service_(std::move(service).woken_by(around_.inbox->wake())) {
   service_.start([this] { run(); });
 }
 
 void Claimer::run() {
-  const std::stop_callback ends_wait{service_.stop_token(), [this] { around_.inbox->note_stop(); }};
   while (!service_.is_stopping() && around_.lease->state() == Lease::State::held) {
     try {
       plan_.on_told(around_.inbox->take(), SteadyClock::now());
@@ -165,7 +164,7 @@ void Claimer::hear(const Action& action) {
   const TimePoint now = SteadyClock::now();
   const bool waits = action.until > now && around_.inbox->begin_wait(action.until, action.for_room);
   const auto patience = waits ? action.until - now : SteadyClock::duration{0};
-  const std::vector<db::Notification> said = connection().wait(patience, around_.inbox->wake_fd());
+  const std::vector<db::Notification> said = connection().wait(patience, around_.inbox->wake().fd());
   around_.inbox->end_wait();
   for (const db::Notification& notification : said) {
     switch (notification.channel) {

@@ -49,12 +49,6 @@ void ClaimInbox::note_room() {
   if (wait_ == Wait::for_messages_or_room) end_wait_under_way();
 }
 
-void ClaimInbox::note_stop() {
-  const detail::Lock lock{mutex_};
-  has_told_ = true;
-  end_wait_under_way();
-}
-
 Told ClaimInbox::take() {
   const detail::Lock lock{mutex_};
   has_told_ = has_room_ = false;

@@ -30,17 +30,16 @@ class ClaimInbox {
   void note_expired();
   /// A thread may be free again.
   void note_room();
-  /// The claimer must look whether it is to stop.
-  void note_stop();
 
   // For the claimer's thread.
 
   [[nodiscard]] Told take();
-  /// From now on each note wakes wake_fd(). note_room() does so only if `for_room`: otherwise each finished task would
-  /// wake the claimer of a drained queue. False, and no wait begins, if something was noted since take().
+  /// From now on each note wakes the claimer. note_room() does so only if `for_room`: otherwise each finished task
+  /// would wake the claimer of a drained queue. False, and no wait begins, if something was noted since take().
   [[nodiscard]] bool begin_wait(TimePoint until, bool for_room);
   void end_wait();
-  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
+  /// The claimer's service shares this descriptor.
+  [[nodiscard]] const WakeFd& wake() const noexcept { return wake_; }
 
  private:
   enum class Wait { none, for_messages, for_messages_or_room };

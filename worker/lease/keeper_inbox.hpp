@@ -34,8 +34,6 @@ class KeeperInbox {
   void note(Attempt attempt, std::optional<double> fraction, std::string_view message, TimePoint now);
   /// The worker claims nothing more.
   void note_draining() noexcept;
-  /// The keeper must look whether it is to end.
-  void note_end() const noexcept { wake_.wake(); }
 
   // For the keeper's thread.
 
@@ -45,8 +43,8 @@ class KeeperInbox {
   /// Puts back values that the keeper could not write. A newer value of the same attempt stays. The inbox keeps values
   /// of at most 1,000 attempts, because a database may refuse progress for hours.
   void put_back(std::vector<ReportedProgress> taken);
-  [[nodiscard]] int wake_fd() const noexcept { return wake_.fd(); }
-  void end_wait() const noexcept { wake_.reset(); }
+  /// Each note wakes the keeper by this descriptor, which the keeper's service shares.
+  [[nodiscard]] const WakeFd& wake() const noexcept { return wake_; }
 
  private:
   const WakeFd wake_;

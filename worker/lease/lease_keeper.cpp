@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -46,12 +45,11 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
       tally_(std::move(tally)),
       plan_(settings.plan, SteadyClock::now()),
       clock_offset_(settings.clock_offset),
-      service_(std::move(service)) {
+      service_(std::move(service).woken_by(inbox_->wake())) {
   service_.start([this] { run(); });
 }
 
 void LeaseKeeper::run() {
-  const std::stop_callback ends_wait{service_.stop_token(), [this] { inbox_->note_end(); }};
   for (;;) {
     const KeeperPlan::Action action = next_action();
     if (action.step == KeeperPlan::Step::end) return;
@@ -153,8 +151,7 @@ void LeaseKeeper::note_refused(const Error& error) {
 
 void LeaseKeeper::wait_until(TimePoint until) {
   const auto time = until - SteadyClock::now();
-  const std::vector<db::Notification> heard = connection().wait(time, inbox_->wake_fd());
-  inbox_->end_wait();
+  const std::vector<db::Notification> heard = connection().wait(time, inbox_->wake().fd());
   for (const db::Notification& notification : heard) hear(notification);
 }
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <functional>
 
-#include <poll.h>
-
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
@@ -13,15 +11,12 @@ using namespace dogged::runtime;
 
 namespace {
 
-bool is_woken(const ClaimInbox& inbox) {
-  pollfd waiting{inbox.wake_fd(), POLLIN, 0};
-  return ::poll(&waiting, 1, 0) > 0;
-}
+bool is_woken(const ClaimInbox& inbox) { return inbox.wake().is_readable(); }
 
 const std::function<void(ClaimInbox&)> ways_to_tell[] = {
     [](ClaimInbox& inbox) { inbox.note_ready(); },          [](ClaimInbox& inbox) { inbox.note_rescued(); },
     [](ClaimInbox& inbox) { inbox.note_server_is_back(); }, [](ClaimInbox& inbox) { inbox.note_expired(); },
-    [](ClaimInbox& inbox) { inbox.note_stop(); },           [](ClaimInbox& inbox) { inbox.note_due(1ms); },
+    [](ClaimInbox& inbox) { inbox.note_due(1ms); },
 };
 
 }  // namespace

@@ -23,11 +23,6 @@ std::string text_of(const std::vector<ReportedProgress>& reports) {
   return text;
 }
 
-bool wakes(const KeeperInbox& inbox) {
-  pollfd waiting{inbox.wake_fd(), POLLIN, 0};
-  return ::poll(&waiting, 1, 0) == 1;
-}
-
 }  // namespace
 
 TEST_CASE("of each attempt the inbox keeps what was said last") {
@@ -71,26 +66,22 @@ TEST_CASE("an attempt that was given up does not replace what its successor has 
 
 TEST_CASE("the first that is unwritten wakes the keeper, and no further one does") {
   KeeperInbox inbox;
-  CHECK_FALSE(wakes(inbox));
+  CHECK_FALSE(inbox.wake().is_readable());
   inbox.note({.id = 1, .number = 1}, 0.25, "", start);
-  CHECK(wakes(inbox));
-  inbox.end_wait();
+  CHECK(inbox.wake().is_readable());
+  inbox.wake().reset();
   inbox.note({.id = 1, .number = 1}, 0.5, "", start);
   inbox.note({.id = 2, .number = 1}, 0.5, "", start);
-  CHECK_FALSE(wakes(inbox));
+  CHECK_FALSE(inbox.wake().is_readable());
   (void)inbox.take();
   inbox.note({.id = 1, .number = 1}, 0.75, "", start);
-  CHECK(wakes(inbox));
-  inbox.end_wait();
-  inbox.note_end();
-  CHECK(wakes(inbox));
+  CHECK(inbox.wake().is_readable());
 }
 
 TEST_CASE("the keeper wakes when the worker drains, and knows it from then on") {
   KeeperInbox inbox;
   CHECK_FALSE(inbox.is_draining());
   inbox.note_draining();
-  CHECK(wakes(inbox));
-  inbox.end_wait();
+  CHECK(inbox.wake().is_readable());
   CHECK(inbox.is_draining());
 }
