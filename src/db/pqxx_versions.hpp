@@ -19,7 +19,7 @@ inline pqxx::params values_of(const Params& params) {
   pqxx::params values;
   for (const auto& value : params.values()) {
     if (value) {
-      values.append(*value);
+      values.append(pqxx::zview{*value});  // a std::string would be copied
     } else {
       values.append();
     }
