@@ -44,7 +44,7 @@ std::string end_by(Handler handler, const TaskOptions& options = {}) {
   return end_of(database);
 }
 
-std::string refused_in_sql(TestDatabase& database, const std::string& call) {
+std::string tags_refused_in_sql(TestDatabase& database, const std::string& call) {
   return error_of<InvalidInput>([&] { database.run("select dogged." + call); }).what();
 }
 
@@ -95,9 +95,9 @@ TEST_CASE("tags that could not be named later are refused, and the error says wh
                  "its tags have 513 bytes with commas between them; the limit is 512"));
   CHECK(contains(refused({std::string("a\0b", 3)}), "NUL"));
   CHECK(contains(refused({"\xff"}), "tags are not valid UTF-8"));
-  CHECK(contains(refused_in_sql(database, "enqueue('a.b', tags => '{a,null}')"), "one of its tags is null"));
-  CHECK(contains(refused_in_sql(database, "enqueue('a.b', tags => '{{a},{b}}')"), "an array of arrays"));
-  CHECK(contains(refused_in_sql(database, "enqueue_many('{a.b}', array['{}'::jsonb], tags => '{eu}')"),
+  CHECK(contains(tags_refused_in_sql(database, "enqueue('a.b', tags => '{a,null}')"), "one of its tags is null"));
+  CHECK(contains(tags_refused_in_sql(database, "enqueue('a.b', tags => '{{a},{b}}')"), "an array of arrays"));
+  CHECK(contains(tags_refused_in_sql(database, "enqueue_many('{a.b}', array['{}'::jsonb], tags => '{eu}')"),
                  "malformed array literal: \"eu\""));
   CHECK(database.count_tasks() == 0);
   client.enqueue(NewTask{"a.b", "{}", {.tags = {std::string(510, 'a'), "b"}}});

@@ -4,6 +4,7 @@
 
 #include "claim/statements.hpp"
 #include "support/catch.hpp"
+#include "support/everything_of.hpp"
 #include "support/test_database.hpp"
 
 using namespace dogged;
@@ -11,6 +12,7 @@ using namespace std::chrono_literals;
 using test::add_worker;
 using test::error_of;
 using test::eventually;
+using test::everything_of;
 using test::TestDatabase;
 
 namespace {
@@ -45,14 +47,6 @@ TaskId enqueue_and_claim(TestDatabase& database, std::int64_t worker_id) {
 void succeed(db::Connection& connection, TaskId id, std::int64_t worker_id) {
   const std::string call = "select dogged.complete_in($1::bigint, 1, $2::bigint, null, 0)";
   connection.run({call, call}, db::Params{}.add(id).add(worker_id));
-}
-
-/// Everything that the database holds of a task: its row, wherever it is, and its attempts.
-std::string all_of(TestDatabase& database, TaskId id) {
-  return database.value(
-      "select jsonb_build_array((select jsonb_agg(t) from dogged.tasks t where id = $1::bigint), "
-      "(select jsonb_agg(a) from dogged.task_attempts a where task_id = $1::bigint))::text as value",
-      db::Params{}.add(id));
 }
 
 /// dogged.cancel on a connection of its own, which waits for a lock that the test holds.
@@ -147,12 +141,12 @@ TEST_CASE("asking again notifies again, and the time of the first request stays"
   TestDatabase database;
   const TaskId id = enqueue_and_claim(database, add_worker(database));
   REQUIRE(cancel(database, id) == "requested");
-  const std::string before = all_of(database, id);
+  const std::string before = everything_of(database, id);
   db::Connection listener{database.settings()};
   listener.listen(db::Channel::cancel);
   CHECK(cancel(database, id) == "requested");
   CHECK(listener.wait(20s, -1).size() == 1);
-  CHECK(all_of(database, id) == before);
+  CHECK(everything_of(database, id) == before);
 }
 
 TEST_CASE("nothing changes of a task that has ended") {
@@ -169,9 +163,9 @@ TEST_CASE("nothing changes of a task that has ended") {
         "with ended as (delete from dogged.tasks_live returning *) insert into dogged.tasks (id, status, queue, name, "
         "args, finished_at) select id, 'failed', queue, name, args, now() from ended");
   }
-  const std::string before = all_of(database, id);
+  const std::string before = everything_of(database, id);
   CHECK(cancel(database, id) == "ended");
-  CHECK(all_of(database, id) == before);
+  CHECK(everything_of(database, id) == before);
 }
 
 TEST_CASE("a task that is not there, or not yet committed, is not found") {
@@ -197,7 +191,7 @@ TEST_CASE("a cancel that is rolled back has not happened") {
   const std::int64_t worker = add_worker(database);
   const TaskId running = enqueue_and_claim(database, worker);
   const TaskId pending = enqueue(database);
-  const std::string before = all_of(database, running) + all_of(database, pending);
+  const std::string before = everything_of(database, running) + everything_of(database, pending);
   db::Connection listener{database.settings()};
   listener.listen(db::Channel::cancel);
   db::Connection other{database.settings()};
@@ -209,7 +203,7 @@ TEST_CASE("a cancel that is rolled back has not happened") {
     });
   } catch (const Rollback&) {
   }
-  CHECK(all_of(database, running) + all_of(database, pending) == before);
+  CHECK(everything_of(database, running) + everything_of(database, pending) == before);
   // Notifications come in the order of commits: the first belongs to this commit.
   database.run("select pg_notify($1, 'after')", db::Params{}.add(database.schema() + ".cancel"));
   const auto notified = listener.wait(20s, -1);
@@ -305,12 +299,12 @@ TEST_CASE("a transaction with an old snapshot is told to try again, and changes 
       old.run({"isolation", "set transaction isolation level repeatable read"});
       old.run({"snapshot", "select count(*) from dogged.tasks"});
       REQUIRE(claim(database.connection(), worker) == std::vector<TaskId>{id});
-      after_claim = all_of(database, id);
+      after_claim = everything_of(database, id);
       cancel(old, id);
     });
   });
   CHECK(test::contains(error.message(), "could not serialize access"));
-  CHECK(all_of(database, id) == after_claim);
+  CHECK(everything_of(database, id) == after_claim);
 }
 
 TEST_CASE("the statement of the command cancels each task once, in the order of their ids") {

@@ -5,6 +5,7 @@
 #include "claim/statements.hpp"
 #include "report/completion.hpp"
 #include "support/catch.hpp"
+#include "support/everything_of.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 
@@ -14,6 +15,7 @@ using test::add_worker;
 using test::contains;
 using test::error_of;
 using test::eventually;
+using test::everything_of;
 using test::TestDatabase;
 using test::work;
 
@@ -60,13 +62,6 @@ TaskId dead_letter(TestDatabase& database, std::int64_t worker_id) {
 
 std::string replay(TestDatabase& database, TaskId id) {
   return database.value("select dogged.replay($1::bigint) as value", db::Params{}.add(id));
-}
-
-std::string all_of(TestDatabase& database, TaskId id) {
-  return database.value(
-      "select jsonb_build_array((select jsonb_agg(t) from dogged.tasks t where id = $1::bigint), "
-      "(select jsonb_agg(a) from dogged.task_attempts a where task_id = $1::bigint))::text as value",
-      db::Params{}.add(id));
 }
 
 /// The results of replay_many or purge_many, by the order of ids: `replayed not_found`.
@@ -153,14 +148,14 @@ TEST_CASE("a late report of the attempt before a replay changes nothing, before 
   const std::int64_t worker = add_worker(database);
   const TaskId id = dead_letter(database, worker);
   REQUIRE(replay(database, id) == "replayed");
-  const std::string before = all_of(database, id);
+  const std::string before = everything_of(database, id);
   CHECK_FALSE(report(database, worker, id, 1, lifecycle::Status::succeeded));
-  CHECK(all_of(database, id) == before);
+  CHECK(everything_of(database, id) == before);
 
   REQUIRE(claim(database, worker) == std::vector<TaskId>{id});  // by the same worker
-  const std::string claimed = all_of(database, id);
+  const std::string claimed = everything_of(database, id);
   CHECK_FALSE(report(database, worker, id, 1, lifecycle::Status::succeeded));
-  CHECK(all_of(database, id) == claimed);
+  CHECK(everything_of(database, id) == claimed);
 }
 
 TEST_CASE("replaying what is no dead letter changes nothing and says so") {
@@ -168,10 +163,10 @@ TEST_CASE("replaying what is no dead letter changes nothing and says so") {
   const std::int64_t worker = add_worker(database);
   const TaskId id = dead_letter(database, worker);
   REQUIRE(replay(database, id) == "replayed");
-  const std::string before = all_of(database, id);
+  const std::string before = everything_of(database, id);
   CHECK(replay(database, id) == "not_failed");
   CHECK(replay(database, id + 1000) == "not_found");
-  CHECK(all_of(database, id) == before);
+  CHECK(everything_of(database, id) == before);
   CHECK(database.value("select count(*) as value from dogged.audit") == "1");
   const auto error = error_of<InvalidInput>([&] { database.run("select dogged.replay(null)"); });
   CHECK(contains(error.message(), "null"));
@@ -180,7 +175,7 @@ TEST_CASE("replaying what is no dead letter changes nothing and says so") {
 TEST_CASE("a replay rolls back with its transaction") {
   TestDatabase database;
   const TaskId id = dead_letter(database, add_worker(database));
-  const std::string before = all_of(database, id);
+  const std::string before = everything_of(database, id);
   struct Rollback {};
   try {
     database.connection().transaction([&] {
@@ -189,7 +184,7 @@ TEST_CASE("a replay rolls back with its transaction") {
     });
   } catch (const Rollback&) {
   }
-  CHECK(all_of(database, id) == before);
+  CHECK(everything_of(database, id) == before);
   CHECK(database.value("select count(*) as value from dogged.audit") == "0");
 }
 
