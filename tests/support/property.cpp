@@ -1,3 +1,4 @@
+// See property.hpp.
 #include "support/property.hpp"
 
 #include <rapidcheck.h>
