@@ -32,8 +32,10 @@ Id random_id() {
 
 class OtlpSpan final : public AttemptSpan {
  public:
-  OtlpSpan(Span span, std::shared_ptr<SpanQueue> queue) : span_(std::move(span)), queue_(std::move(queue)) {}
+  explicit OtlpSpan(std::shared_ptr<SpanQueue> queue) : queue_(std::move(queue)) {}
 
+  /// To be filled before the attempt begins, in its place: a Span has some 400 bytes.
+  [[nodiscard]] Span& span() noexcept { return span_; }
   [[nodiscard]] TraceContext context() const override { return span_.context; }
 
   void ended(const AttemptEnd& end) noexcept override {
@@ -83,7 +85,8 @@ class OtlpSendSpan final : public SendSpan {
 
 std::unique_ptr<AttemptSpan> OtlpTracer::attempt_begins(const AttemptBegin& begin) {
   const bool is_child = begin.producer && begin.attempt == 1;
-  Span span;
+  auto made = std::make_unique<OtlpSpan>(queue_);
+  Span& span = made->span();
   span.context.trace_id = is_child ? begin.producer->trace_id : random_id<TraceContext::TraceId>();
   span.context.span_id = random_id<TraceContext::SpanId>();
   span.context.sampled = sampler_.samples(span.context.trace_id, begin.producer);
@@ -101,7 +104,7 @@ std::unique_ptr<AttemptSpan> OtlpTracer::attempt_begins(const AttemptBegin& begi
     span.retry_count = begin.retry_count;
     span.began_ns = duration_cast<nanoseconds>(begin.at.time_since_epoch()).count();
   }
-  return std::make_unique<OtlpSpan>(std::move(span), queue_);
+  return made;
 }
 
 /// A name that is too long for a task or a queue is refused by the database, and cut here.
