@@ -1,5 +1,5 @@
-// What a helper calls before it returns, such as a condition. Each lambda that becomes a std::function makes the
-// compiler write 15 functions more, and a FunctionRef two.
+// A parameter for a lambda that a helper calls before the helper returns. The compiler writes 15 functions for each
+// lambda that becomes a std::function, and two for each that becomes a FunctionRef.
 #pragma once
 
 #include <type_traits>

@@ -32,10 +32,10 @@ class Service {
     milliseconds answer_within = std::chrono::minutes{1};
     /// Called on the thread, as its last act, if `work` has thrown. Null: the process ends (std::terminate).
     std::function<void(std::exception_ptr)> on_defect = nullptr;
-    /// Ends the thread's waits.
+    /// wake() and request_stop() wake the thread by this descriptor.
     WakeFd wake = {};
 
-    /// For a part whose inbox ends the thread's waits as well: both share the descriptor.
+    /// These settings with the descriptor of an inbox. The notes in the inbox then wake the thread, as wake() does.
     [[nodiscard]] Settings woken_by(const WakeFd& other) && {
       wake = other;
       return std::move(*this);
@@ -74,6 +74,8 @@ class Service {
   void note_defect(std::exception_ptr error) const { settings_.on_defect(std::move(error)); }
   /// Session::recover_from, which a stop cuts short.
   void recover_from(const std::exception& error) const;
+  /// For a thread that waits for its connection at the same time (db::Connection::wait).
+  [[nodiscard]] int wake_fd() const noexcept { return settings_.wake.fd(); }
   /// Waits until `until`, or until wake() or request_stop(). True if it was woken.
   bool wait_until(TimePoint until) const noexcept;
 

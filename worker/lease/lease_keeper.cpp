@@ -151,7 +151,7 @@ void LeaseKeeper::note_refused(const Error& error) {
 
 void LeaseKeeper::wait_until(TimePoint until) {
   const auto time = until - SteadyClock::now();
-  const std::vector<db::Notification> heard = connection().wait(time, inbox_->wake().fd());
+  const std::vector<db::Notification> heard = connection().wait(time, service_.wake_fd());
   for (const db::Notification& notification : heard) hear(notification);
 }
 
