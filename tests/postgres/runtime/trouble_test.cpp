@@ -2,6 +2,8 @@
 // broke meanwhile.
 #include <atomic>
 #include <chrono>
+#include <thread>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/heartbeats.hpp"
@@ -430,4 +432,17 @@ TEST_CASE("a worker reads no table from one end to the other, also when it began
                db::Params{}.add(database.application())) == "0";
   }));
   CHECK(count_scans() == before);
+}
+
+TEST_CASE("a finished task wakes a claimer that waits for room, however long the poll interval is") {
+  constexpr int tasks = 300;  // more than a worker of one thread claims ahead
+  TestDatabase database;
+  database.client().enqueue_many(work, std::vector<nlohmann::json>(tasks, no_args));
+  RunningWorker worker{database,
+                       {registered(work, [](Context&, const nlohmann::json&) { std::this_thread::sleep_for(5ms); })},
+                       {.queues = {{"default", 1}}, .poll_interval = 10min}};
+  CHECK(eventually([&] {
+    return database.value("select count(*) as value from dogged.tasks where status = 'succeeded'") ==
+           std::to_string(tasks);
+  }));
 }
