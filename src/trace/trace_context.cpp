@@ -70,8 +70,9 @@ std::string tracestate_from(std::string_view text) {
   return state;
 }
 
-/// The first members of `state` that have at most `bytes` together.
+/// The first members of `state` that have at most `bytes` together; none if it has other than printable characters.
 std::string_view cut_to(std::string_view state, std::size_t bytes) {
+  if (!std::all_of(state.begin(), state.end(), [](char c) { return c >= ' ' && c <= '~'; })) return {};
   if (state.size() <= bytes) return state;
   const std::size_t comma = state.substr(0, bytes + 1).rfind(',');
   return comma == std::string_view::npos ? std::string_view{} : state.substr(0, comma);

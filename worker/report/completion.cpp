@@ -33,13 +33,15 @@ std::optional<std::string> code_of(const Report& report) {
   return code ? std::optional{code->str()} : std::nullopt;
 }
 
-std::optional<std::string> own_trace_of(const Report& report) {
-  return report.is_trace_of_its_own ? std::optional{report.trace->to_text()} : std::nullopt;
-}
-
 /// Nothing where the task keeps the number that it has.
 std::optional<std::int64_t> snoozes_of(const lifecycle::Transition& to) {
   return to.outcome == lifecycle::Outcome::snoozed ? std::optional{std::int64_t{to.snoozes}} : std::nullopt;
+}
+
+/// The trace that goes on record with the attempt, in a line of its own.
+void add_own_trace(std::string& lines, const Report& report) {
+  if (report.is_trace_of_its_own) lines += report.trace->to_text();
+  lines += '\n';
 }
 
 /// For a report of an attempt that has ended its task.
@@ -48,7 +50,7 @@ void add_ended(sql::Complete& batch, const Report& report, SteadyClock::time_poi
   batch.ended_attempts.push_back(report.attempt);
   batch.ended_started_us_ago.push_back(between(report.started_at, now).count());
   batch.ended_finished_us_ago.push_back(between(report.finished_at, now).count());
-  batch.ended_traces.push_back(own_trace_of(report));
+  add_own_trace(batch.ended_traces, report);
   if (is_plain_success(report)) return;
   const lifecycle::Transition& to = report.transition;
   batch.positions.push_back(static_cast<std::int64_t>(batch.ended_ids.size()));
@@ -83,7 +85,16 @@ void add_retried(sql::Complete& batch, const Report& report, SteadyClock::time_p
   batch.backoffs_ms.push_back(to.next_run->backoff.count());
   batch.delays_ms.push_back(to.next_run->delay.count());
   batch.retried_retry_afters_ms.push_back(retry_after_ms(report));
-  batch.retried_traces.push_back(own_trace_of(report));
+  add_own_trace(batch.retried_traces, report);
+}
+
+/// The text ends behind its last line, and is empty if no line has a trace (see complete.sql).
+void finish_traces(std::string& lines) {
+  if (lines.find_first_not_of('\n') == std::string::npos) {
+    lines.clear();
+  } else {
+    lines.pop_back();
+  }
 }
 
 /// An array of only nulls is sent empty (see complete.sql).
@@ -106,10 +117,12 @@ sql::Complete completion_of(std::int64_t worker_id, std::span<const Report> repo
   for (const Report* report : in_order) {
     (report->transition.will_retry() ? add_retried : add_ended)(batch, *report, now);
   }
+  finish_traces(batch.ended_traces);
+  finish_traces(batch.retried_traces);
   clear_if_null(batch.snoozes, batch.retried_snoozes, batch.results, batch.error_codes, batch.error_messages,
-                batch.error_details, batch.policies, batch.retry_afters_ms, batch.ended_traces, batch.retried_traces,
-                batch.retried_error_codes, batch.retried_error_messages, batch.retried_error_details,
-                batch.retried_policies, batch.retried_retry_afters_ms);
+                batch.error_details, batch.policies, batch.retry_afters_ms, batch.retried_error_codes,
+                batch.retried_error_messages, batch.retried_error_details, batch.retried_policies,
+                batch.retried_retry_afters_ms);
   return batch;
 }
 

@@ -34,7 +34,8 @@ struct TraceContext {
   [[nodiscard]] static std::optional<TraceContext> from_text(std::string_view text);
 
   /// For EnqueueOptions::trace_context: the traceparent, and behind a space the tracestate if there is one. Members of
-  /// the tracestate that do not fit into limits::trace_context_bytes are left out, the last ones first.
+  /// the tracestate that do not fit into limits::trace_context_bytes are left out, the last ones first. A tracestate
+  /// with other characters than those of printable ASCII is left out.
   [[nodiscard]] std::string to_text() const;
   /// The header of that name: 55 characters, version 00.
   [[nodiscard]] std::string traceparent() const;

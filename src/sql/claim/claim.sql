@@ -19,7 +19,7 @@
 -- Fenced: a worker claims nothing under an ended lease, and end_leases cannot end the lease while this statement runs.
 -- A late claim changes nothing once the worker, for lack of an answer, has begun another claim session than
 -- @claim_session.
--- gives: id bigint, name text, queue text, place bigint, args text, attempt int, retry_count int, losses int
+-- gives: id bigint, name text, queue text, place bigint, args jsonb, attempt int, retry_count int, losses int
 -- gives: snoozes int?, trace_context text?, args_version int?, expires_in_ms bigint?
 with lease as materialized (
   select from dogged.workers
@@ -57,6 +57,6 @@ with lease as materialized (
 update dogged.tasks_live t
    set status = 'running', attempt = t.attempt + 1, worker_id = @worker_id::bigint, claimed_at = clock_timestamp()
  where t.ctid = any (array(select ctid from picked))
-returning t.id, t.name, t.queue, dogged.place(t.priority, t.ready_position, t.id) as place, t.args::text as args,
+returning t.id, t.name, t.queue, dogged.place(t.priority, t.ready_position, t.id) as place, t.args,
        t.attempt, t.retry_count, t.losses, t.snoozes, t.trace_context, t.args_version,
        floor(extract(epoch from t.expires_at - t.claimed_at) * 1000)::bigint as expires_in_ms

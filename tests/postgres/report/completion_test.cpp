@@ -223,6 +223,32 @@ TEST_CASE("each report of a batch is recorded of its own attempt, however the ot
         "5 cancelled 0 0");
 }
 
+TEST_CASE("each attempt of a batch that is the root of a trace is recorded with that trace, and the others are not") {
+  TestDatabase database;
+  const std::vector<TaskId> ids =
+      database.client().enqueue_many(work, {no_args, no_args, no_args, no_args, no_args, no_args, no_args});
+  const std::int64_t worker_id = add_worker(database);
+  database.claim_all_for(worker_id);
+  std::vector<Report> reports{success(ids[0]),   success(ids[1]),   success(ids[2]),  success(ids[3]),
+                              retry(ids[4], 1h), retry(ids[5], 1h), retry(ids[6], 1h)};
+  const auto trace_of = [](std::size_t i) {
+    return "00-0af7651916cd43dd8448eb211c80319" + std::to_string(i) + "-b7ad6b7169203331-01";
+  };
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    reports[i].trace = TraceContext::from_text(trace_of(i)).value();
+    reports[i].is_trace_of_its_own = i % 2 == 1;
+  }
+  // No tracer may shift the traces of the next reports.
+  reports[1].trace->tracestate = "a=1\nb=2";
+
+  CHECK(refused(database, worker_id, reports).empty());
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    CHECK(database.value(
+              "select coalesce(trace_context, '') as value from dogged.task_attempts where task_id = $1::bigint",
+              db::Params{}.add(ids[i])) == (i % 2 == 1 ? trace_of(i) : ""));
+  }
+}
+
 TEST_CASE("an attempt does not end before its report says, however long its transaction has been open") {
   TestDatabase database;
   const std::vector<TaskId> ids = database.client().enqueue_many(work, {no_args, no_args});

@@ -8,6 +8,8 @@
 
 using dogged::TraceContext;
 
+using namespace std::string_literals;
+
 namespace {
 
 const std::string trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -97,6 +99,14 @@ TEST_CASE("members of a tracestate that do not fit into 512 bytes are left out, 
   CHECK(context.to_text() == parent + " " + first);
   context.tracestate = std::string(600, 'x');
   CHECK(context.to_text() == parent);
+}
+
+TEST_CASE("a tracestate that a tracer gives with a line break, a NUL or another byte beyond ASCII is left out") {
+  TraceContext context = TraceContext::from_text(parent).value();
+  for (const std::string& state : {"a=1\nb=2"s, "a=1\0"s, "a=\u00fc"s}) {
+    context.tracestate = state;
+    CHECK(context.to_text() == parent);
+  }
 }
 
 TEST_CASE("property: a context that is written is read as the same") {
