@@ -43,7 +43,7 @@ detail::RegisteredTask echo_handler() {
 
 }  // namespace
 
-TEST_CASE("a client without a URL uses the database that the environment names") {
+TEST_CASE("a client without a URL uses the database that the environment names", "[own_process]") {
   TestDatabase database;
   ::setenv("DATABASE_URL", database.settings().url.c_str(), 1);  // each test has a process of its own
   Client client{"", {.schema = database.settings().schema}};
@@ -720,7 +720,7 @@ std::string said_to_child(Client& client) {
 
 }  // namespace
 
-TEST_CASE("a client refuses to work in a child of fork, and goes on in the process that made it") {
+TEST_CASE("a client refuses to work in a child of fork, and goes on in the process that made it", "[own_process]") {
   TestDatabase database;
   Client client = database.client();
   const std::string said = said_to_child(client);

@@ -93,7 +93,8 @@ TEST_CASE("a handler that ends in time knows nothing of its timeout") {
   CHECK_FALSE(stopped);
 }
 
-TEST_CASE("a handler that ignores its stop token is given up: its attempt ends, its thread is replaced and counted") {
+TEST_CASE("a handler that ignores its stop token is given up: its attempt ends, its thread is replaced and counted",
+          "[own_process]") {
   TestDatabase database;
   Gate gate;
   const auto ignores = registered(work, [&](Context&, const nlohmann::json&) { gate.wait(); }, {.timeout = 20ms});
@@ -113,7 +114,8 @@ TEST_CASE("a handler that ignores its stop token is given up: its attempt ends, 
   CHECK(database.history_of(stuck) == "1 timed_out false");
 }
 
-TEST_CASE("a worker that carries more abandoned threads than it may shuts down in order, to start anew") {
+TEST_CASE("a worker that carries more abandoned threads than it may shuts down in order, to start anew",
+          "[own_process]") {
   TestDatabase database;
   static Gate& gate = *new Gate;  // an abandoned thread may look at the gate when the test has ended
   const auto ignores = registered(work, [&](Context&, const nlohmann::json&) { gate.wait(); }, {.timeout = 20ms});

@@ -710,7 +710,8 @@ TEST_CASE("a handler that completes in its transaction has succeeded with the re
   CHECK(database.value("select sum(fenced) as value from dogged.workers") == "0");
 }
 
-TEST_CASE("the transaction of a handler that was given up counts once it commits, and no report is taken for fenced") {
+TEST_CASE("the transaction of a handler that was given up counts once it commits, and no report is taken for fenced",
+          "[own_process]") {
   TestDatabase database;
   Ledger ledger{database};
   Gate gate;

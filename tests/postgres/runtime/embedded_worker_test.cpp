@@ -113,7 +113,8 @@ TEST_CASE("a worker that is given a time to stop within sets stop tokens when it
   CHECK(database.history_of(id) == "1 interrupted true");
 }
 
-TEST_CASE("a handler that ignores its stop token is left behind, and may end after its worker is gone") {
+TEST_CASE("a handler that ignores its stop token is left behind, and may end after its worker is gone",
+          "[own_process]") {
   TestDatabase database;
   const auto gate = std::make_shared<Gate>();
   const auto ended = std::make_shared<std::promise<void>>();
@@ -146,7 +147,7 @@ TEST_CASE("a handler may ask its own worker to stop") {
   CHECK(database.status_of(id) == "succeeded");
 }
 
-TEST_CASE("a worker that carries too many abandoned threads ends by itself, and tells its program") {
+TEST_CASE("a worker that carries too many abandoned threads ends by itself, and tells its program", "[own_process]") {
   TestDatabase database;
   const auto gate = std::make_shared<Gate>();
   std::promise<WorkerEnd> told;
@@ -163,7 +164,7 @@ TEST_CASE("a worker that carries too many abandoned threads ends by itself, and 
   gate->open();
 }
 
-TEST_CASE("an embedded worker leaves the signal handlers of its program alone") {
+TEST_CASE("an embedded worker leaves the signal handlers of its program alone", "[own_process]") {
   TestDatabase database;
   const auto action_of = [](int signal) {
     struct sigaction action {};

@@ -198,7 +198,7 @@ TEST_CASE("the attempt's span is the trace of its handler and of the tasks that 
   CHECK(trace_context_of(database, id) == producer);
 }
 
-TEST_CASE("the span of a handler that is given up ends with the attempt, and once") {
+TEST_CASE("the span of a handler that is given up ends with the attempt, and once", "[own_process]") {
   TestDatabase database;
   const auto tracer = std::make_shared<RecordingTracer>();
   test::Gate gate;
