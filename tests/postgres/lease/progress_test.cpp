@@ -48,8 +48,9 @@ detail::RegisteredTask with_handler(const std::function<void(Context&)>& handle,
       work, [handle](Context& context, const nlohmann::json&) { handle(context); }, options);
 }
 
-/// A handler that waits for its stop token is asked to stop when its test ends, and not after 20 s.
-const runtime::WorkerSettings asks_at_once{.grace = 1ms};
+/// No heartbeat and no poll comes during a test, so the note of a handler wakes the lease keeper. A handler that waits
+/// for its stop token is asked to stop when its test ends, and not after 20 s.
+const runtime::WorkerSettings asks_at_once{.heartbeat = 5min, .lease = 20min, .grace = 1ms, .poll_interval = 5min};
 
 }  // namespace
 
@@ -75,6 +76,30 @@ TEST_CASE("what a handler says of its progress is shown while it runs, and the l
   CHECK_FALSE(task->progress->fraction);
   CHECK(task->progress->message == "row 9999");
   CHECK(task->progress->reported_at >= task->claimed_at);
+}
+
+TEST_CASE(
+    "a handler that reports after a quiet time wakes the lease keeper, which writes the progress before its next "
+    "heartbeat") {
+  TestDatabase database;
+  Gate next;
+  const TaskId id = database.client().enqueue(work, no_args);
+  RunningWorker worker{database,
+                       {with_handler([&](Context& context) {
+                         next.wait();
+                         context.progress(0.5, "half");
+                         (void)wait_for_stop_token(context);
+                       })},
+                       asks_at_once};
+  // The keeper looks for progress once more within a second of what it has written or read last.
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(*) = 1 as value from pg_stat_activity where application_name = $1 and state = 'idle' and "
+               "state_change < now() - interval '2 seconds'",
+               db::Params{}.add(database.application() + " lease")) == "t";
+  }));
+  next.open();
+  CHECK(eventually([&] { return progress_of(database, id) == "1 0.5 half"; }));
 }
 
 TEST_CASE("the last progress survives SIGKILL") {
