@@ -56,7 +56,7 @@ int run_mutants(std::uint64_t first, std::uint64_t count) {
   std::vector<std::uint64_t> seeds(count);
   std::iota(seeds.begin(), seeds.end(), first);
   int survivors = 0;
-  for (const auto& [mutant, name, guarantee, is_of_a_statement] : dogged::sim::all_mutants) {
+  for (const auto& [mutant, name, guarantee, conformance_seed] : dogged::sim::all_mutants) {
     const auto telling = std::find_if(seeds.begin(), seeds.end(), [mutant = mutant](std::uint64_t seed) {
       return dogged::sim::run({.seed = seed, .mutant = mutant}).broken.has_value();
     });
