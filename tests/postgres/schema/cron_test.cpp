@@ -39,7 +39,7 @@ InvalidInput refusal_of(TestDatabase& database, const std::string& spec, const s
 
 }  // namespace
 
-TEST_CASE("10,000 specs fire when another implementation says that they do", "[sql]") {
+TEST_CASE("10,000 specs fire when another implementation says that they do") {
   TestDatabase database;
   const std::string golden = file_text("/tests/postgres/schema/cron/golden.txt");
   REQUIRE(golden.size() > 100'000);
@@ -58,7 +58,7 @@ TEST_CASE("10,000 specs fire when another implementation says that they do", "[s
             db::Params{}.add(golden)) == "null");
 }
 
-TEST_CASE("in a whole year, specs fire at the minutes that another implementation gives, and at no others", "[sql]") {
+TEST_CASE("in a whole year, specs fire at the minutes that another implementation gives, and at no others") {
   TestDatabase database;
   const std::string golden = file_text("/tests/postgres/schema/cron/year.txt");
   REQUIRE(std::count(golden.begin(), golden.end(), '\n') == 300);
@@ -75,8 +75,7 @@ TEST_CASE("in a whole year, specs fire at the minutes that another implementatio
 
 // These tests read the clock of the zone minute by minute. A spec with fixed hours fires when the clock first shows, or
 // jumps over, one of its times. A spec of every hour fires whenever the clock shows one.
-TEST_CASE("across changes of the clock in ten zones, fixed hours fire once a day and every hour by elapsed time",
-          "[sql]") {
+TEST_CASE("across changes of the clock in ten zones, fixed hours fire once a day and every hour by elapsed time") {
   TestDatabase database;
   database.script(R"(
     create function dogged.wrong_ticks(zone text, day timestamptz, spec text) returns text language sql as $$
@@ -112,8 +111,7 @@ TEST_CASE("across changes of the clock in ten zones, fixed hours fire once a day
 }
 
 TEST_CASE(
-    "a local time that the clock leaves out fires when it goes on, and one that it shows twice fires the first time",
-    "[sql]") {
+    "a local time that the clock leaves out fires when it goes on, and one that it shows twice fires the first time") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", 2) ==
         "29 03:00 +02:00, 30 02:30 +02:00");
@@ -130,7 +128,7 @@ TEST_CASE(
   CHECK(next_on_the_clock(database, "0 9 * * *", "Asia/Kathmandu", "2026-06-01T00:00Z", 1) == "01 09:00 +05:45");
 }
 
-TEST_CASE("a spec of every hour runs by elapsed time across changes of the clock", "[sql]") {
+TEST_CASE("a spec of every hour runs by elapsed time across changes of the clock") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "30 * * * *", "Europe/Berlin", "2026-03-29T00:00Z", 3) ==
         "29 01:30 +01:00, 29 03:30 +02:00, 29 04:30 +02:00");
@@ -138,7 +136,7 @@ TEST_CASE("a spec of every hour runs by elapsed time across changes of the clock
         "25 02:30 +02:00, 25 02:30 +01:00, 25 03:30 +01:00");
 }
 
-TEST_CASE("a spec of each second hour fires at the hours that the clock shows, across its changes", "[sql]") {
+TEST_CASE("a spec of each second hour fires at the hours that the clock shows, across its changes") {
   TestDatabase database;
   // 02:00 is left out in spring and no tick makes up for it; in autumn the clock shows 02:00 twice, and both fire.
   CHECK(next_on_the_clock(database, "0 */2 * * *", "Europe/Berlin", "2026-03-28T23:30Z", 2) ==
@@ -147,8 +145,7 @@ TEST_CASE("a spec of each second hour fires at the hours that the clock shows, a
         "25 02:00 +02:00, 25 02:00 +01:00, 25 04:00 +01:00");
 }
 
-TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, in any session and at any time",
-          "[sql]") {
+TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, in any session and at any time") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "every 90s", "UTC", "2026-11-26T12:00:01Z", 2) ==
         "26 12:01 +00:00, 26 12:03 +00:00");
@@ -158,8 +155,8 @@ TEST_CASE("an interval is counted from midnight of 1 January 1970 in its zone, i
         next_on_the_clock(database, "every 1d", "Asia/Kathmandu", "1970-01-01T12:00Z", 1));
 }
 
-TEST_CASE("what fits either day fires where both days are restricted, and what fits both where one begins with a star",
-          "[sql]") {
+TEST_CASE(
+    "what fits either day fires where both days are restricted, and what fits both where one begins with a star") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "0 0 13 * 5", "UTC", "2026-11-01T00:00Z", 3) ==
         "06 00:00 +00:00, 13 00:00 +00:00, 20 00:00 +00:00");
@@ -167,7 +164,7 @@ TEST_CASE("what fits either day fires where both days are restricted, and what f
         "09 00:00 +00:00, 23 00:00 +00:00");
 }
 
-TEST_CASE("the names of specs, their last days and their n-th weekdays fire as they say", "[sql]") {
+TEST_CASE("the names of specs, their last days and their n-th weekdays fire as they say") {
   TestDatabase database;
   CHECK(next_on_the_clock(database, "@weekly", "UTC", "2026-11-26T00:00Z", 1) == "29 00:00 +00:00");
   CHECK(next_on_the_clock(database, "@yearly", "UTC", "2026-11-26T00:00Z", 1) == "01 00:00 +00:00");
@@ -177,7 +174,7 @@ TEST_CASE("the names of specs, their last days and their n-th weekdays fire as t
   CHECK(next_on_the_clock(database, "0 0 * FEB 1#5", "UTC", "2081-01-01T00:00Z", 1) == "29 00:00 +00:00");  // 2112
 }
 
-TEST_CASE("a weekday 7 is Sunday, alone, in ranges, in lists and with a number", "[sql]") {
+TEST_CASE("a weekday 7 is Sunday, alone, in ranges, in lists and with a number") {
   TestDatabase database;
   const auto next = [&](const std::string& spec) {
     return next_on_the_clock(database, spec, "UTC", "2026-11-23T00:00Z", 8);  // a Monday
@@ -196,7 +193,7 @@ TEST_CASE("a weekday 7 is Sunday, alone, in ranges, in lists and with a number",
         "27 00:00 +00:00, 30 00:00 +00:00, 01 00:00 +00:00");
 }
 
-TEST_CASE("each name of a spec fires as its five fields do", "[sql]") {
+TEST_CASE("each name of a spec fires as its five fields do") {
   TestDatabase database;
   const auto [name, fields] = GENERATE(table<std::string, std::string>({{"@hourly", "0 * * * *"},
                                                                         {"@daily", "0 0 * * *"},
@@ -213,7 +210,7 @@ TEST_CASE("each name of a spec fires as its five fields do", "[sql]") {
   }
 }
 
-TEST_CASE("a mistake in a spec is refused with its field, its value and its range", "[sql]") {
+TEST_CASE("a mistake in a spec is refused with its field, its value and its range") {
   TestDatabase database;
   const std::vector<std::pair<std::string, std::string>> mistakes{
       {"60 * * * *", "its minute field has 60, which is not from 0 to 59"},
@@ -244,8 +241,7 @@ TEST_CASE("a mistake in a spec is refused with its field, its value and its rang
   }
 }
 
-TEST_CASE("next times after a time that is infinite, null or far from any calendar are refused with that time",
-          "[sql]") {
+TEST_CASE("next times after a time that is infinite, null or far from any calendar are refused with that time") {
   TestDatabase database;
   for (const char* spec : {"0 3 * * *", "@hourly", "every 90s"}) {
     for (const char* after : {"infinity", "-infinity", "20000-01-01", "0005-01-01 BC"}) {
@@ -263,7 +259,7 @@ TEST_CASE("next times after a time that is infinite, null or far from any calend
   }
 }
 
-TEST_CASE("forms of other crons that dogged lacks are refused, and the hint says how to write the spec", "[sql]") {
+TEST_CASE("forms of other crons that dogged lacks are refused, and the hint says how to write the spec") {
   TestDatabase database;
   const auto [spec, remedy] = GENERATE(table<std::string, std::string>({{"0 0 L-3 * *", "L is the last day"},
                                                                         {"0 0 15W * *", "L is the last day"},
@@ -277,8 +273,7 @@ TEST_CASE("forms of other crons that dogged lacks are refused, and the hint says
   CHECK(contains(error.hint(), remedy));
 }
 
-TEST_CASE("a spec that never fires is refused, and one that fires more often than every 10 s unless that is meant",
-          "[sql]") {
+TEST_CASE("a spec that never fires is refused, and one that fires more often than every 10 s unless that is meant") {
   TestDatabase database;
   CHECK(contains(refusal_of(database, "0 0 30 2 *").message(), "its spec \"0 0 30 2 *\" never fires"));
   CHECK(contains(refusal_of(database, "* * * * * *").message(), "fires again after 1 s"));
@@ -290,8 +285,7 @@ TEST_CASE("a spec that never fires is refused, and one that fires more often tha
 }
 
 TEST_CASE(
-    "only names of the IANA time zone database are time zones, and the refusal of a misspelt one names the nearest",
-    "[sql]") {
+    "only names of the IANA time zone database are time zones, and the refusal of a misspelt one names the nearest") {
   TestDatabase database;
   for (const char* zone :
        {"Europe/Berln", "FOO+3", "CET-1CEST", "+01:00", "berlin", "japan", "localtime", "", "Etc/GMT+99", "Etc/GMT+13",
@@ -310,7 +304,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the pattern of common time zones matches no other spelling of a name that the server knows", "[sql]") {
+TEST_CASE("the pattern of common time zones matches no other spelling of a name that the server knows") {
   TestDatabase database;
   CHECK(database.value("select coalesce(string_agg(z.name, ' '), '') as value from pg_timezone_names z "
                        "where z.name ~ '^[A-Z]' and z.name <> initcap(z.name) and dogged.is_time_zone(initcap(z.name)) "
@@ -318,7 +312,7 @@ TEST_CASE("the pattern of common time zones matches no other spelling of a name 
 }
 
 // Debian 13 has names without a slash in a package of their own.
-TEST_CASE("a time zone without a slash is accepted if the server has the name in this spelling", "[sql]") {
+TEST_CASE("a time zone without a slash is accepted if the server has the name in this spelling") {
   TestDatabase database;
   const std::string zone =
       GENERATE("Japan", "GB", "Poland", "Cuba", "Universal", "EST5EDT", "W-SU", "Etc/UTC", "America/Port-au-Prince");
@@ -333,7 +327,7 @@ TEST_CASE("a time zone without a slash is accepted if the server has the name in
   }
 }
 
-TEST_CASE("an abbreviation of a time zone is refused with the zone to write for its offset", "[sql]") {
+TEST_CASE("an abbreviation of a time zone is refused with the zone to write for its offset") {
   TestDatabase database;
   const auto [zone, offset] = GENERATE(table<std::string, std::string>(
       {{"CET", "Etc/GMT-1"}, {"EST", "Etc/GMT+5"}, {"GMT", "or UTC"}, {"Zulu", "or UTC"}, {"MET", "Etc/GMT-1"}}));
