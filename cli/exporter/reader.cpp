@@ -32,7 +32,7 @@ using std::chrono::steady_clock;
 /// An attempt may become visible so long after it ended. Four leases of the usual length: a worker that reports later
 /// has most likely lost the task.
 constexpr microseconds latest_report = minutes{2};
-/// What ended before that is not counted: the exporter, or its connection, was away for longer.
+/// The exporter does not count attempts that ended earlier, when it or its connection was away for longer.
 constexpr microseconds longest_gap = minutes{15};
 constexpr std::int64_t most_waits = 500;
 
@@ -56,7 +56,7 @@ void set_up_transaction(const Asking& asking) {
                                            .lock_timeout_ms = std::to_string(for_lock.count())});
 }
 
-/// What an operator can do about a refusal to which PostgreSQL gives no hint.
+/// The operator's next step after a refusal to which PostgreSQL gives no hint.
 std::string next_step_after(std::string_view sqlstate) {
   if (sqlstate == lock_not_available) {
     return "another session holds a lock on what it reads; while it waits, select pg_blocking_pids(pid), query from "

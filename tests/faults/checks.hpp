@@ -23,7 +23,7 @@ inline constexpr TimeUs at_once = 250'000;
   return name_of(task) + " attempt " + std::to_string(attempt);
 }
 
-/// That no two of these tasks ran at once, however long each waited for its attempts. `whose` as in `of key "a"`.
+/// No two of these tasks ran at once, however long each waited for its attempts. `whose` as in `of key "a"`.
 void check_one_at_a_time(std::vector<const TaskRow*> tasks, const AttemptsOf& attempts, const std::string& whose,
                          Complaints& complaints);
 

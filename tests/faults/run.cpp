@@ -54,7 +54,7 @@ Run::Run(RunSettings settings)
   to_come_.assign(events.begin(), events.end());
 }
 
-/// They end with their producers: tasks that overlap by turns, and tasks that may not.
+/// Schedules whose tasks overlap by turns, and schedules whose tasks may not. The schedules end with the producers.
 void Run::create_schedules() {
   constexpr std::pair<const char*, int> schedules[] = {{"skip", 700}, {"buffer_one", 1500}, {"allow_all", 1200}};
   for (const auto& [overlap, runs_ms] : schedules) {

@@ -1,5 +1,5 @@
-// What is called later, at most once as a rule: std::move_only_function of C++23, as far as it is needed here. Unlike a
-// std::function it is never copied, with all that it holds, and it moves at the cost of a pointer.
+// A function that is called later, at most once as a rule: the part of C++23's std::move_only_function that the
+// simulation needs. A std::function is copied with all that it holds. A callback moves at the cost of a pointer.
 #pragma once
 
 #include <concepts>

@@ -192,8 +192,8 @@ using AttemptRows = std::map<std::pair<TaskId, int>, AttemptRow>;
 using StepOfTask = std::pair<TaskId, std::string>;
 using StepRows = std::map<StepOfTask, std::map<int, StepRow>>;  // by attempt
 
-/// What has happened to tasks that their rows do not tell: the promises go by it (promises.hpp). A failover takes it
-/// back with the rows.
+/// Events of tasks that their rows do not tell, for the promises (promises.hpp). A failover takes the events back with
+/// the rows.
 struct Ledger {
   std::set<TaskId> enqueued = {};
   std::set<TaskId> cancelled = {};                         // while pending, or at the end of an attempt
@@ -236,7 +236,7 @@ class Database {
     KeyRule rule = {};
     std::int64_t args = 0;
   };
-  /// What a call makes of the holder of its key.
+  /// A call changes the holder of its key so.
   struct HolderChange {
     std::int64_t args = 0;
     std::optional<TimePoint> due = {};  // nothing: the time of its first run stays

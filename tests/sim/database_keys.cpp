@@ -1,7 +1,7 @@
 // The statements of unique keys (schema/unique.sql). See database.hpp.
 //
-// What a call makes of the key and of its holder is decided at once, under the locks of its transaction, and is there
-// when that commits.
+// A call decides at once about the key and its holder, under the locks of its transaction. The commit of the
+// transaction makes the change visible.
 #include <algorithm>
 
 #include "database.hpp"

@@ -108,12 +108,12 @@ struct StepOnce {
 
   friend auto operator<=>(const StepOnce&, const StepOnce&) = default;
 };
-/// What handlers have got of steps and waits.
+/// The values that steps and waits gave to handlers.
 using StepValues = std::map<StepOnce, std::optional<std::int64_t>>;
 /// The first place of a loop that each attempt has saved.
 using SavedPlaces = std::map<StepOnce, std::map<int, std::int64_t>>;
 
-/// What a half-open circuit has let through in one state.
+/// The probes that a half-open circuit has let through in one state.
 struct ProbesOfState {
   TimePoint first{};
   std::int64_t let_through = 0;
@@ -220,7 +220,7 @@ void effects_happen_once(const Database& database);
 void an_earlier_tick_is_cancelled(TaskId id, const Database& database);
 /// Each time of the schedule has one tick, with one task if it has fired.
 void a_tick_fires_once(const Database& database);
-/// What a step writes by step_in.
+/// A step_in writes a charge.
 void a_charge_happens_once(const Database& database);
 /// `answers`: to the calls of clients.
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);

@@ -1,7 +1,7 @@
 // Virtual time: the order of events, in one thread, by one seed.
 //
-// What goes wrong is drawn from streams of its own, one for each incident. So a run without one of its incidents keeps
-// the others, and a failure can be shrunk.
+// Each incident draws from a stream of its own. So a run without one of its incidents keeps the others, and a failure
+// can be shrunk.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the handlers of tasks with durable steps do, one item after the other. It depends on the seed and the task
-// alone, so that each attempt finds the same.
+// The script of a handler with durable steps, one item after the other. The script depends on the seed and the task
+// alone, so each attempt of a task has the same one.
 #pragma once
 
 #include <string>

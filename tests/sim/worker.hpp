@@ -119,7 +119,7 @@ struct World {
   [[nodiscard]] milliseconds latest_begin() const {
     return milliseconds{900} + (only_polls ? poll_interval : milliseconds{0});
   }
-  /// What a worker is told, or knows to be due, it does not notice later.
+  /// A worker notices a notification or a known due time within this time.
   [[nodiscard]] milliseconds latest_told() const {
     return milliseconds{300} + (only_polls ? poll_interval : milliseconds{0});
   }
@@ -381,7 +381,7 @@ class Worker {
 
   runtime::ReportBatches reports_{batch_limits};
   std::optional<runtime::ReportBatch> batch_;  // in flight
-  /// What the completer writes of circuits, one after the other.
+  /// The reports to circuits that the completer writes, one after the other.
   struct CircuitWriting {
     runtime::CircuitLedger::EventsByCircuit left;
     std::vector<std::string> untried;

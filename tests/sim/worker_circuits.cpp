@@ -1,4 +1,4 @@
-// What a worker does about circuits and retry budgets: as HandingOut, Circuits, GivingBack::defer and the completer.
+// Circuits and retry budgets of a worker, as HandingOut, Circuits, GivingBack::defer and the completer treat them.
 // See worker.hpp.
 #include <algorithm>
 #include <utility>
@@ -60,7 +60,7 @@ void Worker::hand_out(const std::shared_ptr<Claimed>& claimed) {
   claimer_continue();
 }
 
-/// What begins is handed over first.
+/// The worker hands over first the tasks that begin.
 void Worker::hand_out(const Claimed& claimed, SortingOut sorting, const std::set<TaskId>& first_runs) {
   Executor& executor = life_->executors[claimed.queue];
   SortedOut sorted = sorted_out(executor, std::move(sorting), first_runs);
@@ -249,7 +249,7 @@ void Worker::tell_circuits_changed() {
   });
 }
 
-// What attempts say of circuits, which the completer writes.
+// Attempts report to circuits, and the completer writes the reports.
 
 void Worker::note_event(std::string_view circuit, detail::CircuitEvent event) {
   if (circuit.empty()) return;

@@ -1,4 +1,4 @@
-// What a call that is refused must leave as it was.
+// Everything on record about a task, for tests that a refused call changes nothing.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 -- Counts new ticks of schedules, as exporter_attempts.sql counts attempts: fired, or why they were skipped. Ticks that wait
 -- count when they are decided. bucket: how many of the ascending bounds @bounds_us are below the time by which a tick was late.
--- It is null for a tick that was skipped, or was no tick of the clock.
+-- The bucket is null for a tick that was skipped, or was no tick of the clock.
 -- gives: schedule text, outcome text, bucket int?, ticks bigint, late_us bigint
 select n.schedule, n.outcome, width_bucket(n.late_us - 1, @bounds_us::bigint[]) as bucket, count(*) as ticks,
        coalesce(sum(n.late_us), 0)::bigint as late_us

@@ -44,7 +44,7 @@ void write_attempt(TestDatabase& database, const std::string& finished_at) {
       db::Params{}.add(finished_at));
 }
 
-/// That a TestDatabase has partitions of: yesterday, today and as many to come as its settings say.
+/// A TestDatabase has partitions of yesterday, of today, and of as many days to come as its settings say.
 constexpr int days = 3;
 
 /// How many of the days from yesterday to the last one ahead have no partition.

@@ -132,7 +132,7 @@ struct RegisteringWorld {
     const bool waits = looked_at && now < *looked_at + Registering::between_tries;
     require((action.step == RegisteringStep::wait) == waits);
     if (waits) require(action.until == *looked_at + Registering::between_tries);
-    // It registers, once the name is free and the database answers.
+    // The worker registers once the name is free and the database answers.
     RegisteringWorld calm = *this;
     calm.holder.reset();
     for (int steps = 0; steps < 3 && !calm.is_registered; ++steps) calm.carry_out();

@@ -130,7 +130,7 @@ struct AgendaWorld {
 
   void check() const {
     if (!due_at || !knows) return;
-    // It waits from one question to the next, and fires the tick in time.
+    // The agenda waits from one question to the next, and fires the tick in time.
     AgendaWorld calm = *this;
     const TimePoint latest = std::max(now, *due_at) + settings.again_after_refusal;
     for (int questions = 1; questions <= 3; ++questions) {
