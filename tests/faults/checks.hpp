@@ -23,7 +23,8 @@ inline constexpr TimeUs at_once = 250'000;
   return name_of(task) + " attempt " + std::to_string(attempt);
 }
 
-/// No two of these tasks ran at once, however long each waited for its attempts. `whose` as in `of key "a"`.
+/// Complains if two of these tasks ran at once, also while one of them waited for its next attempt. The complaint names
+/// the tasks by `whose`, such as `of key "a"`.
 void check_one_at_a_time(std::vector<const TaskRow*> tasks, const AttemptsOf& attempts, const std::string& whose,
                          Complaints& complaints);
 

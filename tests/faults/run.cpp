@@ -54,7 +54,8 @@ Run::Run(RunSettings settings)
   to_come_.assign(events.begin(), events.end());
 }
 
-/// Schedules whose tasks overlap by turns, and schedules whose tasks may not. The schedules end with the producers.
+/// Creates schedules whose tasks are skipped, wait or overlap while an earlier task runs. The schedules fire until the
+/// producers end.
 void Run::create_schedules() {
   constexpr std::pair<const char*, int> schedules[] = {{"skip", 700}, {"buffer_one", 1500}, {"allow_all", 1200}};
   for (const auto& [overlap, runs_ms] : schedules) {

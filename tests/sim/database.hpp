@@ -236,7 +236,7 @@ class Database {
     KeyRule rule = {};
     std::int64_t args = 0;
   };
-  /// A call changes the holder of its key so.
+  /// The change that a call makes to the holder of its key.
   struct HolderChange {
     std::int64_t args = 0;
     std::optional<TimePoint> due = {};  // nothing: the time of its first run stays

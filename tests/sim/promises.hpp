@@ -220,7 +220,7 @@ void effects_happen_once(const Database& database);
 void an_earlier_tick_is_cancelled(TaskId id, const Database& database);
 /// Each time of the schedule has one tick, with one task if it has fired.
 void a_tick_fires_once(const Database& database);
-/// A step_in writes a charge.
+/// The transaction of step_in writes a charge.
 void a_charge_happens_once(const Database& database);
 /// `answers`: to the calls of clients.
 void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);

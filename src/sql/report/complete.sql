@@ -33,7 +33,8 @@ with own as (
                  (@ended_started_us_ago::bigint[])[r.place] as started_us_ago,
                  (@ended_finished_us_ago::bigint[])[r.place] as finished_us_ago, r.own_trace, d.*,
                  coalesce(d.status, 'succeeded') as to_status
-            from rows from (generate_series(1, cardinality(@ended_ids::bigint[])), unnest(string_to_array(@ended_traces::text, e'\n', '')))
+            from rows from (generate_series(1, cardinality(@ended_ids::bigint[])),
+                            unnest(string_to_array(@ended_traces::text, e'\n', '')))
                    as r (place, own_trace)
             left join unnest(@positions::bigint[], @statuses::dogged.task_status[], @outcomes::dogged.attempt_outcome[],
                              @retry_counts::int[], @losses::int[], @snoozes::bigint?[], @results::jsonb?[], @error_codes::text?[],

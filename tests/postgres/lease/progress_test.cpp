@@ -91,7 +91,7 @@ TEST_CASE(
                          (void)wait_for_stop_token(context);
                        })},
                        asks_at_once};
-  // The keeper looks for progress once more within a second of what it has written or read last.
+  // After its last statement the keeper may look for progress once more, within a second. An idle keeper sleeps.
   REQUIRE(eventually([&] {
     return database.value(
                "select count(*) = 1 as value from pg_stat_activity where application_name = $1 and state = 'idle' and "
