@@ -406,14 +406,15 @@ begin
       parent_id_of_all := common.parent_id;
       args_version_of_all := nullif(common.args_version, 1);
       priority_of_all := coalesce(common.priority, 0);
-      ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from generate_series(1, tasks)));
+      ids := coalesce(ids, (select array_agg(nextval('dogged.tasks_id_seq')) from (select generate_series(1, tasks)) as each));
     end if;
+    -- Sets in the select list are read row by row. PostgreSQL would store the rows of a set in FROM first, which took 3 %
+    -- of a call of 1,000 tasks.
     insert into dogged.tasks_live (id, queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
                                    args_version, unique_key)
-    select ids[t.position], queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
-           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all,
-           insert_many.unique_keys[t.position]
-      from unnest(insert_many.args) with ordinality as t (args, position)
+    select t.id, queue_of_all, name_of_all, t.args, run_at_of_all, deferred_are_all, priority_of_all,
+           trace_context_of_all, expires_at_of_all, tags_of_all, parent_id_of_all, args_version_of_all, t.unique_key
+      from (select unnest(ids) as id, unnest(insert_many.args) as args, unnest(insert_many.unique_keys) as unique_key) t
      where are_all_sound
        and (pg_column_size(t.args) <= surely_short or dogged.json_bytes(t.args, max_args_bytes) <= max_args_bytes);
   else

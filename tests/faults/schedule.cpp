@@ -81,7 +81,7 @@ class Timetable {
 void make_unique(NewTask& task, Plan& plan, Random& random) {
   const bool while_pending = random.percent(50);
   task.name = while_pending ? unique_pending.name() : unique.name();
-  if (while_pending) task.key_unique = unique_pending.unique();
+  if (while_pending) task.options.unique = unique_pending.unique();
   task.options.unique_key = "key-" + std::to_string(random.between(1, 4));
   plan.runs_ms = random.between(20, 500);
 }

@@ -92,12 +92,15 @@ struct EnqueueOptions {
   /// enqueues on a thread of its own. 0: none. The parent need not exist any more: retention may have dropped it.
   /// Negative: InvalidInput.
   std::optional<TaskId> parent = {};
-  /// Makes the task unique, or replaces the rule of its key (KeyOptions::unique). Unset: the rule of the key, if there
-  /// is one. The texts of Unique::by are not copied: they are literals, or live until the call returns.
+  /// Makes the task unique, or replaces the rule of its key (KeyOptions::unique). Unset: the rule of the key, if the
+  /// call has a key with one. The texts of Unique::by are not copied: they are literals, or live until the call
+  /// returns.
   std::optional<Unique> unique = {};
   /// The unique key itself, in place of Unique::by: up to 512 bytes. Without a rule, that of Unique{} holds. Empty:
   /// the key is that of the args.
   std::string unique_key = {};
+
+  friend bool operator==(const EnqueueOptions&, const EnqueueOptions&) = default;
 };
 
 /// A queue has no room for the tasks of a call (max_depth), and got none within wait_for_room. Nothing was
@@ -117,13 +120,9 @@ struct NewTask {
   std::string key_queue = {};
   /// KeyOptions::version.
   int args_version = 1;
-  /// KeyOptions::unique.
-  std::optional<Unique> key_unique = {};
 
   /// Whether the task is to have a unique key.
-  [[nodiscard]] bool is_unique() const noexcept {
-    return options.unique.has_value() || key_unique.has_value() || !options.unique_key.empty();
-  }
+  [[nodiscard]] bool is_unique() const noexcept { return options.unique.has_value() || !options.unique_key.empty(); }
 };
 
 /// Hooks around enqueue, for what all producers of a program share, such as tracing or tenancy. Derive from it and
@@ -166,12 +165,10 @@ namespace detail {
 
 template <class Args, class Result>
 [[nodiscard]] NewTask new_task(const Task<Args, Result>& task, const Args& args, const EnqueueOptions& options) {
-  return {std::string{task.name()},
-          args_to_json_text(task.name(), args),
-          options,
-          std::string{task.queue().value_or("")},
-          task.version(),
-          task.unique()};
+  NewTask made{std::string{task.name()}, args_to_json_text(task.name(), args), options,
+               std::string{task.queue().value_or("")}, task.version()};
+  if (!made.options.unique) made.options.unique = task.unique();
+  return made;
 }
 
 /// A task of enqueue_unique: by all args where nothing else says what makes it unique.

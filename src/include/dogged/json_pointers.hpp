@@ -51,6 +51,8 @@ class JsonPointers {
     return pointers_.data() + (size_ < max_size ? size_ : max_size);
   }
 
+  friend constexpr bool operator==(const JsonPointers&, const JsonPointers&) = default;
+
  private:
   std::array<std::string_view, max_size> pointers_{};
   std::size_t size_ = 0;

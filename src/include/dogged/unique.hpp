@@ -73,6 +73,8 @@ struct Unique {
   /// The first run is moved no further than this after the holder was enqueued. More than 0. Only with `reschedule`,
   /// `debounce` and `debounce_merge`, because nothing else moves the run. Unset: any number of calls may move it.
   std::optional<milliseconds> latest = {};
+
+  friend constexpr bool operator==(const Unique&, const Unique&) = default;
 };
 
 /// What an enqueue of a unique task did.

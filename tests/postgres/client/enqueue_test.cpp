@@ -4,10 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
@@ -83,6 +86,46 @@ TEST_CASE("all options of an enqueue stand in the task's row, from C++ and from 
                        "deferred and run_at - enqueued_at = interval '1 hour' and priority = -5 and trace_context = "
                        "'00-ab-cd-01' "
                        "and status = 'pending' and attempt = 0 and retry_count = 0 and next_retry_at is null") == "2");
+}
+
+TEST_CASE("tasks of one call that differ in one thing alone keep it each") {
+  TestDatabase database;
+  database.run("select dogged.create_queue('mail')");
+  const auto in_an_hour = std::chrono::system_clock::now() + 1h;
+  const std::vector<std::pair<std::string, std::function<void(NewTask&)>>> changes{
+      {"name", [](NewTask& task) { task.name = "other"; }},
+      {"queue", [](NewTask& task) { task.options.queue = "mail"; }},
+      {"run_at", [&](NewTask& task) { task.options.run_at = in_an_hour; }},
+      {"delay", [](NewTask& task) { task.options.delay = 1h; }},
+      {"priority", [](NewTask& task) { task.options.priority = 1; }},
+      {"trace_context", [](NewTask& task) { task.options.trace_context = "00-ab-cd-01"; }},
+      {"expires_at", [&](NewTask& task) { task.options.expires_at = in_an_hour; }},
+      {"expires_in", [](NewTask& task) { task.options.expires_in = 1h; }},
+      {"tags", [](NewTask& task) { task.options.tags = {"vip"}; }},
+      {"parent", [](NewTask& task) { task.options.parent = 4711; }},
+      {"unique", [](NewTask& task) { task.options.unique.emplace(); }},
+      {"unique_key", [](NewTask& task) { task.options.unique_key = "the only one"; }},
+      {"key_queue", [](NewTask& task) { task.key_queue = "mail"; }},
+      {"args_version", [](NewTask& task) { task.args_version = 2; }},
+  };
+  // Times alone would differ from task to task of equal options.
+  const std::string standing_of =
+      "select concat_ws(' ', name, queue, deferred, priority, trace_context, tags, parent_id, unique_key, "
+      "args_version, "
+      "expires_at is not null) as value from dogged.tasks_live where id = $1::bigint";
+  for (const auto& [what, change] : changes) {
+    CAPTURE(what);
+    const NewTask usual{"work", "{}", {}};
+    NewTask changed = usual;
+    change(changed);
+    std::vector<std::string> standings;
+    for (const TaskId id : database.client().enqueue_many({usual, changed, usual})) {
+      standings.push_back(database.value(standing_of, db::Params{}.add(id)));
+    }
+    CHECK(standings.at(0) == "work default f 0 f");
+    CHECK(standings.at(1) != standings.at(0));
+    CHECK(standings.at(2) == standings.at(0));
+  }
 }
 
 TEST_CASE("an option that is left out has its default, from C++ and from SQL alike") {
