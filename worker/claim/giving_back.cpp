@@ -11,6 +11,7 @@
 #include "retry/counted.hpp"
 #include "retry/event_line.hpp"
 #include "sql/claim.hpp"
+#include "tasks/attempt_logger.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -112,7 +113,10 @@ void GivingBack::expire(std::vector<ClaimedTask> tasks) {
                                                .claim_session = plan_.certainty().session(),
                                                .ids = arrays.ids,
                                                .attempts = arrays.numbers})) {
-    log_->info(event_line(status).with("task", id).with("name", name).with("queue", queue).text());
+    LogfmtLine line = event_line(status).with("task", id).with("name", name).with("queue", queue);
+    if (const auto trace = TraceContext::from_text(left.at(id)->trace_context))
+      line.with("trace", trace->trace_id_text());
+    log_->info(line.text());
     circuits_.note_not_begun(*left.at(id));
     left.erase(id);
   }
@@ -160,9 +164,10 @@ void GivingBack::explain_not_released(const Attempts& attempts) {
         break;
       case ReleaseVerdict::fenced:
         ++tally_->fenced;
-        log_->log(event("release_fenced"), spdlog::level::warn,
-                  "task {} attempt {}: worker {} does not hold it any more, and giving it back changed nothing: {}", id,
-                  number, lease_.id(), whose_it_is(holders[i]));
+        attempt_logger(*log_, not_released[i])
+            ->log(event("release_fenced"), spdlog::level::warn,
+                  "worker {} does not hold it any more, and giving it back changed nothing: {}", lease_.id(),
+                  whose_it_is(holders[i]));
         break;
     }
   }

@@ -15,6 +15,7 @@
 #include "report/recorded.hpp"
 #include "retry/operation_counts.hpp"
 #include "sql/report.hpp"
+#include "tasks/attempt_logger.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -176,23 +177,22 @@ void Completer::explain(ReportBatch& batch) {
     verdicts.push_back(verdict_of(*report, holders[i], lease_->id(), batch.sent_at()));
     if (verdicts.back() != Verdict::fenced) continue;
     ++tally_->fenced;
-    log_->log(event("report_fenced"), spdlog::level::warn,
-              "task {} attempt {}: worker {} does not hold it any more, and its report ({}) changed nothing: {}",
-              report->id, report->attempt, lease_->id(), lifecycle::to_text(report->transition.outcome),
-              whose_it_is(holders[i]));
+    attempt_logger(*log_, *report)
+        ->log(event("report_fenced"), spdlog::level::warn,
+              "worker {} does not hold it any more, and its report ({}) changed nothing: {}", lease_->id(),
+              lifecycle::to_text(report->transition.outcome), whose_it_is(holders[i]));
   }
   batch.on_explained(verdicts, asked_at);
 }
 
 void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {
-  const Attempt first{batch.part().front().id, batch.part().front().attempt};
   switch (batch.on_refused(error.message())) {
     case ReportBatch::Remedy::halved:
       return;
     case ReportBatch::Remedy::stripped:
-      log_->log(event("report_stripped"), spdlog::level::err,
-                "task {} attempt {}: PostgreSQL refuses its result, message or details ({}); they are left out",
-                first.id, first.number, error.message());
+      attempt_logger(*log_, batch.part().front())
+          ->log(event("report_stripped"), spdlog::level::err,
+                "PostgreSQL refuses its result, message or details ({}); they are left out", error.message());
       return;
     case ReportBatch::Remedy::none:
       service_.recover_from(error);

@@ -26,11 +26,11 @@
 #include "client/json_limit.hpp"
 #include "lease/keeper_inbox.hpp"
 #include "lifecycle/lifecycle.hpp"
-#include "retry/event_line.hpp"
 #include "run/core/ending.hpp"
 #include "sql/run.hpp"
 #include "step/handler_session.hpp"
 #include "step/steps.hpp"
+#include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"
 
@@ -72,13 +72,7 @@ class AttemptContext final : public Context {
   }
 
   [[nodiscard]] spdlog::logger& log() const override {
-    std::call_once(log_made_, [this] {
-      LogfmtLine fields;
-      fields.with("task", task_.id).with("name", task_.definition->name).with("queue", task_.queue);
-      fields.with("attempt", task_.attempt);
-      if (const auto context = trace_.context()) fields.with("trace", context->trace_id_text());
-      log_ = worker_log_.clone(logger_name_with(worker_log_.name(), fields));
-    });
+    std::call_once(log_made_, [this] { log_ = attempt_logger(worker_log_, task_, trace_.context()); });
     return *log_;
   }
 
@@ -251,7 +245,7 @@ Report run_attempt(const Pool::Run& run, const StopSignal& stop, const AttemptSe
   AttemptContext context{run, stop, settings, trace, log};
   const detail::CurrentTaskScope scope{task.id, settings.installation, trace.context() ? &*trace.context() : nullptr,
                                        settings.tracing ? &settings.tracing : nullptr};
-  Hooks hooks{task.definition->middleware, log};
+  Hooks hooks{task.definition->middleware};
   HandlerEnd end = run_handler(task, context, hooks);
   const auto finished_at = SteadyClock::now();
   Report report = report_of(

@@ -7,6 +7,7 @@
 
 #include "client/log_event.hpp"
 #include "run/attempt.hpp"
+#include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -39,12 +40,12 @@ std::unique_ptr<AttemptSpan> AttemptTrace::begin_span(const ClaimedTask& task, c
     if (span) context_ = span->context();
     return span;
   } catch (const std::exception& error) {
-    log.log(event("tracer_failed"), spdlog::level::err,
-            "task {} attempt {}: the tracer has thrown, which changes nothing: {}", task.id, task.attempt,
-            error.what());
+    attempt_logger(log, task, context_)
+        ->log(event("tracer_failed"), spdlog::level::err, "the tracer has thrown, which changes nothing: {}",
+              error.what());
   } catch (...) {
-    log.log(event("tracer_failed"), spdlog::level::err,
-            "task {} attempt {}: the tracer has thrown, which changes nothing", task.id, task.attempt);
+    attempt_logger(log, task, context_)
+        ->log(event("tracer_failed"), spdlog::level::err, "the tracer has thrown, which changes nothing");
   }
   return nullptr;
 }

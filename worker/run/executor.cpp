@@ -18,6 +18,7 @@
 #include "run/attempt.hpp"
 #include "run/core/ending.hpp"
 #include "run/stop_signal.hpp"
+#include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
@@ -171,10 +172,9 @@ void Executor::State::end_broken(Runner& runner, std::exception_ptr error) {
     const detail::Lock lock{mutex};
     if (!pool.on_broken(runner.slot)) {
       --around.tally->abandoned_threads;
-      const ClaimedTask& task = runner.slot.run().task;
-      around.log->log(event("abandoned_thread_broken"), spdlog::level::err,
-                      "task {} attempt {}: the thread of its handler, which was given up, met a mistake of dogged: {}",
-                      task.id, task.attempt, message_of(error));
+      attempt_logger(*around.log, runner.slot.run().task, runner.trace->context())
+          ->log(event("abandoned_thread_broken"), spdlog::level::err,
+                "the thread of its handler, which was given up, met a mistake of dogged: {}", message_of(error));
       return;
     }
     if (!pool.busy_any()) idle.notify_all();
@@ -230,8 +230,8 @@ bool Executor::State::run_task(Runner& runner) {
     const detail::Lock lock{mutex};
     if (!pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
       --around.tally->abandoned_threads;
-      around.log->log(event("abandoned_thread_ended"), spdlog::level::info,
-                      "task {} attempt {}: its handler, which was given up, has ended", report.id, report.attempt);
+      attempt_logger(*around.log, report)
+          ->log(event("abandoned_thread_ended"), spdlog::level::info, "its handler, which was given up, has ended");
       return false;
     }
   }
@@ -364,11 +364,11 @@ Report Executor::State::give_up(std::size_t index) {
 /// Gives up the handler of a slot, and starts another thread in its place, or later if none can be started now.
 void Executor::State::replace(std::size_t index) {
   Report report = give_up(index);
-  around.log->log(event("thread_abandoned"), spdlog::level::err,
-                  "task {} attempt {}: its handler ignores its stop token; the attempt ends as {} without it, and this "
-                  "process carries {} abandoned threads",
-                  report.id, report.attempt, lifecycle::to_text(report.transition.outcome),
-                  around.tally->abandoned_threads.load());
+  attempt_logger(*around.log, report)
+      ->log(event("thread_abandoned"), spdlog::level::err,
+            "its handler ignores its stop token; the attempt ends as {} without it, and this process carries {} "
+            "abandoned threads",
+            lifecycle::to_text(report.transition.outcome), around.tally->abandoned_threads.load());
   around.listener.on_report(std::move(report));  // before the task leaves the slot, as in hand_on
   pool.remove(index);
   std::swap(runners[index], runners.back());

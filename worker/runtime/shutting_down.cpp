@@ -13,6 +13,7 @@
 #include "runtime/services.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
+#include "tasks/attempt_logger.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -77,9 +78,9 @@ class ShuttingDown {
 
   void record_interrupted() {
     for (Report& report : std::exchange(given_up_, {})) {
-      common_.log->log(event("attempt_interrupted"), spdlog::level::warn,
-                       "task {} attempt {} still runs; it is recorded as {}", report.id, report.attempt,
-                       lifecycle::to_text(report.transition.outcome));
+      attempt_logger(*common_.log, report)
+          ->log(event("attempt_interrupted"), spdlog::level::warn, "it still runs, and is recorded as {}",
+                lifecycle::to_text(report.transition.outcome));
       services_.report(std::move(report));
       ++result_.interrupted;
     }

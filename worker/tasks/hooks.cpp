@@ -13,11 +13,10 @@ namespace dogged::runtime {
 namespace {
 
 template <class Hook>
-void call_logged(spdlog::logger& log, const Context& context, std::string_view name, const Hook& hook) {
+void call_logged(const Context& context, std::string_view name, const Hook& hook) {
   const auto tell = [&](std::string_view what) {
-    log.log(event("middleware_failed"), spdlog::level::err,
-            "task {} attempt {}: a middleware's {} has thrown, which changes nothing: {}", context.task_id(),
-            context.attempt(), name, what);
+    context.log().log(event("middleware_failed"), spdlog::level::err,
+                      "a middleware's {} has thrown, which changes nothing: {}", name, what);
   };
   try {
     hook();
@@ -47,9 +46,9 @@ void Hooks::end(Context& context, const AttemptEnd& end) {
   const bool has_failed = end.outcome != AttemptOutcome::succeeded;
   for (std::size_t i = begun_; i-- > 0;) {
     Middleware& middleware = *all_[i];
-    if (has_failed) call_logged(log_, context, "on_error", [&] { middleware.on_error(context, end); });
-    if (end.retry_in) call_logged(log_, context, "on_retry", [&] { middleware.on_retry(context, end); });
-    call_logged(log_, context, "on_end", [&] { middleware.on_end(context, end); });
+    if (has_failed) call_logged(context, "on_error", [&] { middleware.on_error(context, end); });
+    if (end.retry_in) call_logged(context, "on_retry", [&] { middleware.on_retry(context, end); });
+    call_logged(context, "on_end", [&] { middleware.on_end(context, end); });
   }
 }
 

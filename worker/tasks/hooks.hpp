@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <functional>
 
-#include <spdlog/logger.h>
-
 #include <dogged/middleware.hpp>
 #include <dogged/task_options.hpp>
 
@@ -14,8 +12,8 @@ namespace dogged::runtime {
 /// For the thread that runs the handler.
 class Hooks {
  public:
-  /// Refers to both, which cannot be temporaries.
-  Hooks(std::reference_wrapper<const Middlewares> all, spdlog::logger& log) : all_(all), log_(log) {}
+  /// Refers to `all`, which cannot be a temporary.
+  explicit Hooks(std::reference_wrapper<const Middlewares> all) : all_(all) {}
 
   /// Throw what a hook throws.
   void before(Context& context);
@@ -23,12 +21,11 @@ class Hooks {
 
   /// Whether the before() of some hook has returned.
   [[nodiscard]] bool has_begun_any() const noexcept { return begun_ > 0; }
-  /// Calls on_error, on_retry and on_end, as far as they apply. Logs what hooks throw.
+  /// Calls on_error, on_retry and on_end, as far as they apply. An exception of a hook is logged by the context.
   void end(Context& context, const AttemptEnd& end);
 
  private:
   const Middlewares& all_;
-  spdlog::logger& log_;
   std::size_t begun_ = 0;  // so many hooks have begun, from the first on
 };
 

@@ -69,6 +69,7 @@ Report lost_report(const sql::LostTasks::Row& lost, const RetryPolicy& policy, c
   report.finished_at = SteadyClock::now();
   report.started_at = report.finished_at - longer_than_any_claim;
   report.error_message = message;
+  report.trace = TraceContext::from_text(lost.trace_context.value_or(""));
   return report;
 }
 

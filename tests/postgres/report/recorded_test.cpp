@@ -266,6 +266,22 @@ TEST_CASE("an attempt that was lost with its worker is counted by the one that r
   CHECK(counted.successes() == 0);
 }
 
+TEST_CASE("the line of a task that was lost for good carries the producer's trace") {
+  TestDatabase database;
+  database.run("select dogged.create_queue($1)", db::Params{}.add(std::string{queue}));
+  const TaskId id = database.client().enqueue(
+      kept, {}, {.queue = queue, .trace_context = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"});
+  database.run("update dogged.tasks_live set losses = 1000");
+  database.claim_all_for(test::add_worker(database, "0"));
+  LoggedWorker worker{database, spdlog::level::info};
+  REQUIRE(has_status(database, id, "failed"));
+  const std::vector<std::string> lines = worker.stop();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().starts_with(
+      line_of(id, "warning event=not_retried",
+              "attempt=1 error=WORKER_LOST trace=4bf92f3577b34da6a3ce929d0e0e4736 retries=0 status=failed message=")));
+}
+
 TEST_CASE("a retry that was lost with its worker counts as a failed retry under its task's policy") {
   TestDatabase database;
   database.run("select dogged.create_queue($1)", db::Params{}.add(std::string{queue}));

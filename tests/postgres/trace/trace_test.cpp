@@ -276,6 +276,40 @@ TEST_CASE("lines of a handler have the attempt's fields in the formats for progr
                  "logger=test event=log task=1 name=work queue=default attempt=1 trace=" + traced + " message=hello"));
 }
 
+TEST_CASE("the line of a task that expired before its handler began carries the producer's trace") {
+  TestDatabase database;
+  const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(100);
+  test::Gate gate;
+  WorkerOptions options{.database_url = database.settings_of("worker").url, .schema = database.schema()};
+  options.queues = {{"default", 1}};
+  options.log = std::make_shared<spdlog::logger>("test", lines);
+  Worker worker{options, Tasks{}.add(
+                             [&](Context&, const nlohmann::json& args) {
+                               if (args.contains("hold")) gate.wait();
+                             },
+                             work)};
+  worker.start();
+  Client client = database.client();
+  const std::vector<TaskId> quick = client.enqueue_many(work, std::vector<nlohmann::json>(50, no_args));
+  for (const TaskId id : quick) static_cast<void>(client.wait(id, 20s));  // from now on it claims several at once
+  const TaskId late = client
+                          .enqueue_many({NewTask{"work", R"({"hold": 1})", {}},
+                                         NewTask{"work", "{}", {.trace_context = producer, .expires_in = 300ms}}})
+                          .back();
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  REQUIRE(eventually([&] {
+    return database.value("select expires_at < clock_timestamp() as value from dogged.tasks where id = $1::bigint",
+                          db::Params{}.add(late)) == "t";
+  }));
+  gate.open();
+  REQUIRE(eventually([&] { return database.status_of(late) == "expired"; }));
+  static_cast<void>(worker.stop());
+  std::string all;
+  for (const std::string& line : lines->last_formatted()) all += line;
+  INFO(all);
+  CHECK(contains(all, "event=expired task=" + std::to_string(late) + " name=work queue=default trace=" + trace_id));
+}
+
 TEST_CASE("trace_enqueues gives the tracer's current span to tasks that have no trace context of their own") {
   TestDatabase database;
   Client client{database.settings().url,

@@ -144,7 +144,8 @@ TEST_CASE("an exception of a hook about an end is logged and changes nothing") {
     CHECK(run.code() == "HTTP_503");
     CHECK(calls.back() == "a on_end failed");
     REQUIRE(run.lines->last_formatted().size() == 1);
-    CHECK(run.lines->last_formatted().front().find("task 7 attempt 1") != std::string::npos);
+    CHECK(run.lines->last_formatted().front().find("test task=7 name=work queue=default attempt=1") !=
+          std::string::npos);
     CHECK(run.lines->last_formatted().front().find(hook) != std::string::npos);
   }
 }
