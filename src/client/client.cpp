@@ -84,15 +84,16 @@ std::string_view queue_of_all(std::span<const NewTask> tasks) {
   return are_alike ? first : no_label;
 }
 
-/// Those of the tasks that are new, or all where `enqueued` is empty, because the call has failed. Tasks that are
-/// alike, one after another, are counted together.
-void count_sent(std::span<const NewTask> tasks, std::span<const Enqueued> enqueued,
-                std::string_view error_code) noexcept {
+/// Counts the new tasks. If the call failed, `enqueued` is empty, and all tasks count. The function counts consecutive
+/// tasks that are alike together.
+void count_sent(const NewTasks& sent, std::span<const Enqueued> enqueued, std::string_view error_code) noexcept {
+  std::span<const NewTask> tasks = sent.all();
   while (!tasks.empty()) {
     const NewTask& first = tasks.front();
-    const auto end = std::find_if(tasks.begin(), tasks.end(), [&](const NewTask& task) {
+    const auto differs = [&](const NewTask& task) {
       return task.name != first.name || named_queue(task) != named_queue(first);
-    });
+    };
+    const auto end = sent.kinds().size() == 1 ? tasks.end() : std::find_if(tasks.begin(), tasks.end(), differs);
     const auto alike = static_cast<std::size_t>(end - tasks.begin());
     std::size_t count = alike;
     if (!enqueued.empty()) {
@@ -134,9 +135,10 @@ class Client::Impl {
 
   std::vector<Enqueued> enqueue(std::span<const NewTask> tasks) {
     if (tasks.empty()) return {};
-    if (!detail::has_enqueue_hooks(middleware_)) return enqueue_and_count(tasks);
-    return detail::enqueue_within(middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
-                                  [this](const std::vector<NewTask>& changed) { return enqueue_and_count(changed); });
+    if (!detail::has_enqueue_hooks(middleware_)) return enqueue_and_count(NewTasks{tasks});
+    return detail::enqueue_within(
+        middleware_, {tasks.begin(), tasks.end()}, settings_.log.get(),
+        [this](const std::vector<NewTask>& changed) { return enqueue_and_count(NewTasks{changed}); });
   }
 
   /// Changes one task by a statement that answers with a word, one of `answers`. `statement` makes it of a key.
@@ -191,10 +193,10 @@ class Client::Impl {
   }
 
  private:
-  std::vector<Enqueued> enqueue_and_count(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue_and_count(const NewTasks& tasks) {
     try {
-      std::vector<Enqueued> enqueued =
-          counted_operation(QueueOperation::send, queue_of_all(tasks), [&] { return enqueue_with_room(tasks); });
+      std::vector<Enqueued> enqueued = counted_operation(QueueOperation::send, queue_of_all(tasks.kinds()),
+                                                         [&] { return enqueue_with_room(tasks); });
       count_sent(tasks, enqueued, no_label);
       return enqueued;
     } catch (...) {
@@ -204,8 +206,8 @@ class Client::Impl {
   }
 
   /// Waits for room in the queues, for as long as the tasks allow.
-  std::vector<Enqueued> enqueue_with_room(std::span<const NewTask> tasks) {
-    const milliseconds wait = wait_for_room(tasks);
+  std::vector<Enqueued> enqueue_with_room(const NewTasks& tasks) {
+    const milliseconds wait = wait_for_room(tasks.kinds());
     const auto until = SteadyClock::now() + wait;
     for (int tries = 1;; ++tries) {
       SteadyClock::duration left{0};
@@ -223,16 +225,17 @@ class Client::Impl {
     }
   }
 
-  std::vector<Enqueued> enqueue_now(std::span<const NewTask> tasks) {
+  std::vector<Enqueued> enqueue_now(const NewTasks& tasks) {
     const Wording words{"enqueue", "nothing was enqueued", "the tasks may have been enqueued"};
     const auto statement = [&](const CallKey& key) { return enqueue_statement(tasks, key); };
     try {
-      if (detail::any_is_unique(tasks)) {
-        return detail::enqueued_from(db::one(call<sql::AnswerMade>(words, tasks, statement)).answer, tasks.size());
+      if (detail::any_is_unique(tasks.kinds())) {
+        return detail::enqueued_from(db::one(call<sql::AnswerMade>(words, tasks.kinds(), statement)).answer,
+                                     tasks.all().size());
       }
-      return all_new(call<sql::CallMade>(words, tasks, statement));
+      return all_new(call<sql::CallMade>(words, tasks.kinds(), statement));
     } catch (const InvalidInput&) {
-      explain_refused(tasks);
+      explain_refused(tasks.all());
       throw;
     } catch (const DatabaseError& error) {
       if (error.sqlstate() == db::unique_conflict)
@@ -272,14 +275,14 @@ class Client::Impl {
     if (idle_waits_.size() < most_idle_waits) idle_waits_.push_back(std::move(wait));
   }
 
-  /// Runs the statement that `statement` makes of a key. That statement's rows are like those of Made, which reads them
-  /// from an earlier try.
+  /// Runs the statement that `statement` makes of a key. That statement's rows are like the rows of Made. Made reads
+  /// the rows of an earlier try.
   template <class Made, class MakeStatement>
-  std::vector<typename Made::Row> call(const Wording& words, std::span<const NewTask> tasks, MakeStatement statement) {
+  std::vector<typename Made::Row> call(const Wording& words, std::span<const NewTask> kinds, MakeStatement statement) {
     const auto begun_at = SteadyClock::now();
     require_same_process();
     const RepeatableCall repeatable{
-        .words = words, .tasks = tasks, .with_key = statement, .made = [](const CallKey& key) {
+        .words = words, .kinds = kinds, .with_key = statement, .made = [](const CallKey& key) {
           return Made{.producer = key.producer.value(), .call = key.call.value()};
         }};
     const detail::Lock lock{mutex_};
@@ -313,8 +316,8 @@ std::vector<TaskId> Client::enqueue_many(const std::vector<NewTask>& tasks) {
   return detail::ids_of(impl_->enqueue(tasks));
 }
 
-Enqueued Client::enqueue_unique(const NewTask& task) {
-  const NewTask unique = detail::unique_task(task);
+Enqueued Client::enqueue_unique(NewTask task) {
+  const NewTask unique = detail::unique_task(std::move(task));
   return impl_->enqueue({&unique, 1}).front();
 }
 

@@ -236,18 +236,6 @@ sql::EnqueueUnique one_unique_task(const NewTask& task, const CallKey& key) {
           .call = plain.call};
 }
 
-/// The first task alone if no other differs from it but in its args, else all of them. Most calls are of the first
-/// kind: their tasks are compared and checked once, and not for each column. A task is 650 bytes, so that a thousand
-/// leave the processor's cache between two passes.
-std::span<const NewTask> differing(std::span<const NewTask> tasks) {
-  const NewTask& first = tasks.front();
-  const bool are_alike = std::all_of(tasks.begin() + 1, tasks.end(), [&](const NewTask& task) {
-    return task.name == first.name && task.options == first.options && task.key_queue == first.key_queue &&
-           task.args_version == first.args_version;
-  });
-  return are_alike ? tasks.first(1) : tasks;
-}
-
 template <class Get>
 using Got = std::decay_t<std::invoke_result_t<Get, const NewTask&>>;
 
@@ -294,8 +282,8 @@ std::string joined_args(std::span<const NewTask> tasks) {
   return args;
 }
 
-/// `kinds`: the tasks from which all values but the args are taken.
-sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, std::span<const NewTask> kinds, const CallKey& key) {
+sql::EnqueueMany many_tasks(const NewTasks& tasks, const CallKey& key) {
+  const std::span<const NewTask> kinds = tasks.kinds();
   const auto option = [](auto EnqueueOptions::*member) {
     return [member](const NewTask& task) -> const auto& { return task.options.*member; };
   };
@@ -310,7 +298,7 @@ sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, std::span<const NewT
       .producer = key.producer,
       .call = key.call,
       .name = array_of(kinds, std::mem_fn(&NewTask::name)),
-      .args = joined_args(tasks),
+      .args = joined_args(tasks.all()),
       .queue = unless_default(kinds, queue_of),
       .run_at_us = unless_default(kinds, option(&EnqueueOptions::run_at), or_least(microseconds_since_1970)),
       .delay_ms = unless_default(kinds, option(&EnqueueOptions::delay), or_least(milliseconds_of)),
@@ -325,7 +313,7 @@ sql::EnqueueMany many_tasks(std::span<const NewTask> tasks, std::span<const NewT
       .args_version = unless_default(kinds, std::mem_fn(&NewTask::args_version), {}, 1)};
 }
 
-/// Those of a task that is not unique are not looked at.
+/// Gives the key. Tasks that are not unique have none.
 std::string key_of(const NewTask& task) { return task.options.unique_key; }
 
 std::string pointers_of(const NewTask& task) {
@@ -333,9 +321,9 @@ std::string pointers_of(const NewTask& task) {
   return array_text(texts_of(rule_of(task).by));
 }
 
-sql::EnqueueManyUnique many_unique_tasks(std::span<const NewTask> tasks, std::span<const NewTask> kinds,
-                                         const CallKey& key) {
-  sql::EnqueueMany plain = many_tasks(tasks, kinds, key);
+sql::EnqueueManyUnique many_unique_tasks(const NewTasks& tasks, const CallKey& key) {
+  sql::EnqueueMany plain = many_tasks(tasks, key);
+  const std::span<const NewTask> kinds = tasks.kinds();
   const auto rule = [](auto Unique::*member) {
     return [member](const NewTask& task) { return rule_of(task).*member; };
   };
@@ -368,16 +356,19 @@ sql::EnqueueManyUnique many_unique_tasks(std::span<const NewTask> tasks, std::sp
 
 bool makes_queue(const NewTask& task) { return task.options.queue.empty() && !task.key_queue.empty(); }
 
-db::BoundStatement enqueue_statement(std::span<const NewTask> tasks, const CallKey& key) {
-  const std::span<const NewTask> kinds = differing(tasks);
-  for (const NewTask& kind : kinds) require_sound_options(kind);
-  for (const NewTask& task : tasks) require_sound_args(task);
-  if (detail::any_is_unique(kinds)) {
-    if (tasks.size() == 1) return one_unique_task(tasks.front(), key);
-    return many_unique_tasks(tasks, kinds, key);
+db::BoundStatement enqueue_statement(const NewTasks& tasks, const CallKey& key) {
+  const NewTask& first = tasks.all().front();
+  for (const NewTask& task : tasks.all()) {
+    if (&task == &first || tasks.kinds().size() > 1) require_sound_options(task);
+    require_sound_args(task);
   }
-  if (tasks.size() == 1) return one_task(tasks.front(), key);
-  return many_tasks(tasks, kinds, key);
+  const bool is_one = tasks.all().size() == 1;
+  if (detail::any_is_unique(tasks.kinds())) {
+    if (is_one) return one_unique_task(first, key);
+    return many_unique_tasks(tasks, key);
+  }
+  if (is_one) return one_task(first, key);
+  return many_tasks(tasks, key);
 }
 
 void explain_refused(std::span<const NewTask> tasks) {

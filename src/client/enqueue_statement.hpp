@@ -8,6 +8,7 @@
 
 #include <dogged/client.hpp>
 
+#include "client/new_tasks.hpp"
 #include "db/statement.hpp"
 
 namespace dogged {
@@ -25,9 +26,9 @@ struct CallKey {
 /// Whether the task goes to the queue of its key. That queue is created if it does not exist.
 [[nodiscard]] bool makes_queue(const NewTask& task);
 
-/// Gives the ids of `tasks` (at least one) as rows of `first` and `last`. Records the call if it has a `key`. Throws
+/// Gives the ids of `tasks` as rows of `first` and `last`. Records the call if it has a `key`. Throws
 /// InvalidInput for mistakes that PostgreSQL would refuse with a less helpful message.
-[[nodiscard]] db::BoundStatement enqueue_statement(std::span<const NewTask> tasks, const CallKey& key = {});
+[[nodiscard]] db::BoundStatement enqueue_statement(const NewTasks& tasks, const CallKey& key = {});
 
 /// After PostgreSQL has refused `tasks`: throws a more helpful error, if there is one.
 void explain_refused(std::span<const NewTask> tasks);

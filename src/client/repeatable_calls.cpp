@@ -96,7 +96,7 @@ db::Rows RepeatableCalls::run(const RepeatableCall& call, SteadyClock::duration 
       settings_.retry,
       [&] {
         connect_if_closed();
-        prepare(call.tasks);
+        prepare(call.kinds);
         try {
           if (std::exchange(was_sent, true)) return repeat(statement, call.made(key));
           return on_connection([&] { return connection_->run(statement); });

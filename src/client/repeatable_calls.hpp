@@ -32,7 +32,7 @@ struct Wording {
 /// A call that takes effect once, however often it is repeated.
 struct RepeatableCall {
   Wording words;
-  std::span<const NewTask> tasks;  ///< that the call enqueues
+  std::span<const NewTask> kinds;  ///< of the tasks that the call enqueues (NewTasks)
   /// Makes the call under a key, or under none if it is not repeated.
   std::function<db::BoundStatement(const CallKey&)> with_key;
   /// Reads the answer of an earlier try that took effect, if there was one.

@@ -19,8 +19,8 @@ constexpr std::string_view step_on_record = "ST001";  // schema/steps.sql
 constexpr std::string_view undefined_function = "42883";
 constexpr std::string_view undefined_schema = "3F000";
 
-SqlCall make_call(const db::BoundStatement& bound, const std::string& schema) {
-  return {db::with_schema(bound.statement.text, schema), bound.params.values()};
+SqlCall make_call(db::BoundStatement bound, const std::string& schema) {
+  return {db::with_schema(bound.statement.text, schema), std::move(bound.params).values()};
 }
 
 EnqueueOutcome outcome_from(std::string_view text) {
@@ -55,13 +55,14 @@ std::vector<Enqueued> enqueued_from(std::string_view answer, std::size_t tasks) 
 
 SqlCall enqueue_call(std::span<const NewTask> tasks, const std::string& schema) {
   db::require_schema_name(schema);
-  for (const NewTask& task : tasks) {
+  const NewTasks enqueued{tasks};
+  for (const NewTask& task : enqueued.kinds()) {
     if (task.options.wait_for_room == milliseconds{0}) continue;
     throw InvalidInput("task \"" + task.name.substr(0, limits::name_bytes) + "\": wait_for_room is " +
                            std::to_string(task.options.wait_for_room.count()) + " ms, in a transaction of its caller",
                        "leave it out, and do the whole transaction again after QueueFull; a Client can wait");
   }
-  return make_call(enqueue_statement(tasks), schema);
+  return make_call(enqueue_statement(enqueued), schema);
 }
 
 std::vector<SqlCall> prepare_calls(std::span<const NewTask> tasks, const std::string& schema) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace dogged::db {
@@ -40,7 +41,8 @@ class Params {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
-  [[nodiscard]] const std::vector<std::optional<std::string>>& values() const noexcept { return values_; }
+  [[nodiscard]] const std::vector<std::optional<std::string>>& values() const& noexcept { return values_; }
+  [[nodiscard]] std::vector<std::optional<std::string>> values() && noexcept { return std::move(values_); }
 
  private:
   std::vector<std::optional<std::string>> values_;

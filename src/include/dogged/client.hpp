@@ -132,7 +132,8 @@ class EnqueueMiddleware {
  public:
   virtual ~EnqueueMiddleware() = default;
 
-  /// May change the tasks of a call, but not their number (InvalidInput). An exception of this hook ends the call
+  /// May change the tasks of a call, but not their number (InvalidInput). `options.unique` of a task by its key holds
+  /// the key's rule, unless the call gives another. An exception of this hook ends the call
   /// with it, and nothing is enqueued.
   virtual void before(std::vector<NewTask>&) {}
   /// The tasks are enqueued; by enqueue_in, once its transaction commits. The id of a unique task may be that of the
@@ -224,10 +225,9 @@ template <class Result>
 class Client {
  public:
   /// Connects, in one try, and checks that the schema exists and fits this program. `url`: `postgresql://…` or
-  /// `host=… dbname=…`. Empty: the first of DATABASE_URL, libpq's variables (if PGHOST, PGHOSTADDR, PGDATABASE or
-  /// PGSERVICE is set), and the private server of `dogged dev up` in the current directory or above it. Throws
-  /// ConnectionError, SchemaMismatch, InvalidInput (a wrong URL or none, the schema's name, retry_for), InvalidPolicy
-  /// (retry).
+  /// `host=… dbname=…`. Empty: DATABASE_URL; else libpq's variables, if PGHOST, PGHOSTADDR, PGDATABASE or PGSERVICE is
+  /// set. Else the private server of `dogged dev up` in the current directory or above it. Throws ConnectionError,
+  /// SchemaMismatch, InvalidInput (a wrong URL or none, the schema's name, retry_for), InvalidPolicy (retry).
   explicit Client(const std::string& url, ClientOptions options = {});
   ~Client();
   Client(Client&&) noexcept;  ///< a client that was moved from may only be destroyed or assigned to
@@ -254,10 +254,10 @@ class Client {
                           const EnqueueOptions& options = {}) {
     return enqueue_unique(detail::new_task(task, args, options));
   }
-  Enqueued enqueue_unique(const NewTask& task);
+  Enqueued enqueue_unique(NewTask task);
 
-  /// Many tasks, all or none, in order. Those that are not unique by their options or keys are enqueued each. Of tasks
-  /// with the same key in one call, the first is enqueued, and meets the others as their holder.
+  /// Many tasks, all or none, in order. Each task that is not unique by its options or key is enqueued. Of tasks with
+  /// the same key in one call, the first is enqueued, and meets the others as their holder.
   std::vector<Enqueued> enqueue_many_unique(const std::vector<NewTask>& tasks);
   template <class Args, class Result>
   std::vector<Enqueued> enqueue_many_unique(const Task<Args, Result>& task, const std::vector<Args>& args,

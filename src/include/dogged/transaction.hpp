@@ -87,7 +87,7 @@ concept WholeTransaction = std::derived_from<T, pqxx::dbtransaction> && !std::sa
 inline pqxx::result execute(pqxx::transaction_base& transaction, const SqlCall& call) {
 #if PQXX_VERSION_MAJOR > 7 || (PQXX_VERSION_MAJOR == 7 && PQXX_VERSION_MINOR >= 10)
   pqxx::params values;
-  for (const auto& param : call.params) param ? values.append(*param) : values.append();
+  for (const auto& param : call.params) param ? values.append(pqxx::zview{*param}) : values.append();
   return transaction.exec(call.text, values);
 #else
 #if PQXX_VERSION_MAJOR < 7
@@ -233,9 +233,8 @@ inline TaskId enqueue_in(pqxx::transaction_base& transaction, const NewTask& tas
 
 /// As Client::enqueue_unique and Client::enqueue_many_unique, in the caller's transaction. Another transaction that
 /// enqueues the same key waits until this one has ended.
-inline Enqueued enqueue_unique_in(pqxx::transaction_base& transaction, const NewTask& task,
-                                  const EnqueueInto& into = {}) {
-  const NewTask unique = detail::unique_task(task);
+inline Enqueued enqueue_unique_in(pqxx::transaction_base& transaction, NewTask task, const EnqueueInto& into = {}) {
+  const NewTask unique = detail::unique_task(std::move(task));
   return detail::enqueue_tasks(transaction, {&unique, 1}, into).front();
 }
 template <class Args, class Result>

@@ -71,6 +71,22 @@ TEST_CASE("hooks around enqueue may change tasks, in the order of the list, and 
   CHECK(database.value("select count(*) as value from dogged.tasks where tags = '{a,b}'") == "2");
 }
 
+TEST_CASE("a hook sees the unique rule of a task's key, and may take it away") {
+  class Reset : public dogged::EnqueueMiddleware {
+    void before(std::vector<dogged::NewTask>& tasks) override {
+      for (dogged::NewTask& task : tasks) {
+        if (task.args_json == "{}") task.options.unique.reset();
+      }
+    }
+  };
+  static constexpr dogged::Task<nlohmann::json> unique_work{"work", {.unique = dogged::Unique{}}};
+  TestDatabase database;
+  dogged::Client client =
+      client_with(database, {std::make_shared<Reset>()}, std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10));
+  CHECK(client.enqueue(unique_work, {{"n", 1}}) == client.enqueue(unique_work, {{"n", 1}}));
+  CHECK(client.enqueue(unique_work, no_args) != client.enqueue(unique_work, no_args));
+}
+
 TEST_CASE("hooks hear of a call that is refused, and may refuse one themselves: nothing is enqueued then") {
   TestDatabase database;
   Calls calls;

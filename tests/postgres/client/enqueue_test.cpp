@@ -108,7 +108,7 @@ TEST_CASE("tasks of one call that differ in one thing alone keep it each") {
       {"key_queue", [](NewTask& task) { task.key_queue = "mail"; }},
       {"args_version", [](NewTask& task) { task.args_version = 2; }},
   };
-  // Times alone would differ from task to task of equal options.
+  // Without run_at, which differs between tasks of equal options.
   const std::string standing_of =
       "select concat_ws(' ', name, queue, deferred, priority, trace_context, tags, parent_id, unique_key, "
       "args_version, "
@@ -465,13 +465,13 @@ struct LoggedClient {
   Client client;
 };
 
-/// The client's application name belongs to it alone, so its backend is the last one that enqueued in this schema.
+/// The client's application name belongs to it alone, so its backend is the last one that enqueued in this database.
 /// Returns when `how_many` backends have ended.
 void end_client_backends(TestDatabase& database, int how_many) {
   REQUIRE(database.value("select count(pg_terminate_backend(pid, 10000)) as value from pg_stat_activity where datname "
                          "= current_database() and "
-                         "application_name = 'dogged client' and query like '%' || $1 || '%'",
-                         db::Params{}.add(database.schema() + ".enqueue")) == std::to_string(how_many));
+                         "application_name = 'dogged client' and starts_with(query, '/* dogged:enqueue')") ==
+          std::to_string(how_many));
 }
 
 }  // namespace
@@ -510,7 +510,8 @@ std::string waiting_since(db::Connection& observer) {
   static constexpr db::Statement statement{"waiting_since",
                                            "select coalesce(max(query_start)::text, '') as value from pg_stat_activity "
                                            "where datname = current_database() and wait_event_type = 'Lock' and "
-                                           "application_name = 'dogged client' and query like '%dogged.enqueue%'"};
+                                           "application_name = 'dogged client' and "
+                                           "starts_with(query, '/* dogged:enqueue')"};
   return std::string{observer.run(statement).one().text("value")};
 }
 

@@ -169,7 +169,11 @@ template <class Args>
     nlohmann::json json = nlohmann::json::parse(args.json);
     const bool is_older = args.version != 0 && args.version < of_key.number;
     if (is_older && of_key.upgrade != nullptr) json = of_key.upgrade(std::move(json), args.version);
-    return json.get<Args>();
+    if constexpr (std::is_same_v<Args, nlohmann::json>) {
+      return json;
+    } else {
+      return json.get<Args>();
+    }
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgs(describe_json_error(error.id, error.what()));
   } catch (const TaskError&) {
