@@ -1,7 +1,6 @@
 // See shared_circuit.hpp.
 #include "circuit/shared_circuit.hpp"
 
-#include <optional>
 #include <stdexcept>
 
 #include <dogged/detail/names.hpp>
@@ -72,19 +71,19 @@ SharedCircuit change_circuit(db::Connection& connection, std::string_view name, 
   return shared;
 }
 
-std::optional<SharedCircuit> try_change_circuit(db::Connection& connection, std::string_view name,
-                                                const Change& change) {
-  std::optional<SharedCircuit> shared;
+TriedChange try_change_circuit(db::Connection& connection, std::string_view name, const Change& change) {
+  TriedChange tried;
   connection.transaction([&] {
     const auto locked = connection.run(sql::TryLockCircuit{.name = std::string{name}});
     if (locked.empty()) {
-      if (db::one(connection.run(sql::CircuitExists{.name = std::string{name}})).found) return;
-      refuse_unknown(name);
+      const bool exists = db::one(connection.run(sql::CircuitExists{.name = std::string{name}})).found;
+      tried = {exists ? TriedChange::Outcome::locked : TriedChange::Outcome::missing};
+      return;
     }
-    shared = shared_circuit_of(locked.front());
-    apply_change(connection, *shared, change);
+    tried = {TriedChange::Outcome::changed, shared_circuit_of(locked.front())};
+    apply_change(connection, tried.changed, change);
   });
-  return shared;
+  return tried;
 }
 
 SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor) {

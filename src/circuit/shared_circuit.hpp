@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +41,19 @@ template <class Row>
 SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
                              const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
-/// As change_circuit, for workers, which do not wait: gives nothing, and changes nothing, if another session has locked
-/// the circuit's row.
-[[nodiscard]] std::optional<SharedCircuit> try_change_circuit(
-    db::Connection& connection, std::string_view name,
-    const std::function<detail::Circuit(const SharedCircuit&)>& change);
+struct TriedChange {
+  enum class Outcome {
+    changed,
+    locked,   ///< nothing has changed: another session has locked the circuit's row
+    missing,  ///< somebody has deleted the circuit's row
+  };
+  Outcome outcome = Outcome::changed;
+  SharedCircuit changed = {};  ///< set if the outcome is `changed`
+};
+
+/// As change_circuit, for workers, which wait for no lock.
+[[nodiscard]] TriedChange try_change_circuit(db::Connection& connection, std::string_view name,
+                                             const std::function<detail::Circuit(const SharedCircuit&)>& change);
 
 /// For operators: open until it is closed by hand; closed, with nothing counted. dogged.audit records `actor`, or the
 /// database's user if it is empty.

@@ -50,8 +50,8 @@ const std::string& Comparison::any_circuit() { return name_of(scheduler_.chance(
 void Comparison::change_circuit(const std::string& name,
                                 const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
   const auto locked = model_.try_lock_circuit(name, std::chrono::milliseconds{1});
-  const auto postgres = circuit::try_change_circuit(postgres_, name, how);
-  require_alike("the circuit is free", locked.has_value(), postgres.has_value());
+  const auto outcome = circuit::try_change_circuit(postgres_, name, how).outcome;
+  require_alike("the circuit is free", locked.has_value(), outcome == circuit::TriedChange::Outcome::changed);
   if (locked) (void)model_.save_circuit(name, locked->lock, how(locked->circuit));
 }
 

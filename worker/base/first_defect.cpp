@@ -20,8 +20,11 @@ std::string message_of(const std::exception_ptr& error) {
 }
 
 void FirstDefect::note(const std::string& service, std::exception_ptr error) {
-  const detail::Lock lock{mutex_};
-  if (!found_) found_ = {service, std::move(error)};
+  {
+    const detail::Lock lock{mutex_};
+    if (!found_) found_ = {service, std::move(error)};
+  }
+  attention_.wake();
 }
 
 bool FirstDefect::is_noted() const {

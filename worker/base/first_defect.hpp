@@ -4,8 +4,11 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <dogged/detail/mutex.hpp>
+
+#include "base/wake_fd.hpp"
 
 namespace dogged::runtime {
 
@@ -15,6 +18,9 @@ namespace dogged::runtime {
 /// Thread-safe. The first mistake counts.
 class FirstDefect {
  public:
+  /// Wakes `attention` for each mistake.
+  explicit FirstDefect(WakeFd attention) : attention_(std::move(attention)) {}
+
   void note(const std::string& service, std::exception_ptr error);
   [[nodiscard]] bool is_noted() const;
   /// Throws Defect, which names the service and the mistake, if there is one.
@@ -26,6 +32,7 @@ class FirstDefect {
     std::exception_ptr error;
   };
 
+  const WakeFd attention_;
   mutable detail::Mutex mutex_;
   std::optional<Found> found_ DOGGED_GUARDED_BY(mutex_);
 };

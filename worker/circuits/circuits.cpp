@@ -52,22 +52,21 @@ void Circuits::tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept ke
   }
 }
 
-/// False if another session has locked the circuit, which is unchanged then.
-bool Circuits::try_change(db::Connection& connection, std::string_view name,
-                          const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
+circuit::TriedChange::Outcome Circuits::try_change(
+    db::Connection& connection, std::string_view name,
+    const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how) {
   const auto asked_at = SteadyClock::now();
-  const std::optional<circuit::SharedCircuit> now = circuit::try_change_circuit(connection, name, how);
+  const auto [outcome, now] = circuit::try_change_circuit(connection, name, how);
   const detail::Lock lock{mutex_};
-  if (now) {
-    tell_of(*now, ledger_.on_changed(*now, asked_at));
-  } else if (ledger_.on_locked(name, SteadyClock::now())) {
+  if (outcome == circuit::TriedChange::Outcome::changed) tell_of(now, ledger_.on_changed(now, asked_at));
+  if (outcome == circuit::TriedChange::Outcome::locked && ledger_.on_locked(name, SteadyClock::now())) {
     log_->log(
         event("circuit_locked"), spdlog::level::warn,
         "circuit {}: a transaction keeps its row locked; until that ends the circuit stays as this worker knows it, "
         "and what attempts say of it waits",
         name);
   }
-  return now.has_value();
+  return outcome;
 }
 
 CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string_view name, std::size_t count) {
@@ -76,15 +75,18 @@ CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string
     if (const auto admission = ledger_.admit(name, count, SteadyClock::now())) return *admission;
   }
   CircuitLedger::Admission admission;
-  try {
-    const bool is_asked = try_change(connection, name, [&](const circuit::SharedCircuit& now) {
-      const auto [answer, circuit] = CircuitLedger::ask(now, count);
-      admission = answer;
-      return circuit;
-    });
-    if (is_asked) return admission;
-  } catch (const InvalidInput&) {  // somebody has deleted the circuit's row
-    return {.let_through = count};
+  const auto outcome = try_change(connection, name, [&](const circuit::SharedCircuit& now) {
+    const auto [answer, circuit] = CircuitLedger::ask(now, count);
+    admission = answer;
+    return circuit;
+  });
+  switch (outcome) {
+    case circuit::TriedChange::Outcome::changed:
+      return admission;
+    case circuit::TriedChange::Outcome::missing:
+      return {.let_through = count};
+    case circuit::TriedChange::Outcome::locked:
+      break;
   }
   const detail::Lock lock{mutex_};
   return ledger_.admit_while_locked(name);
@@ -149,12 +151,8 @@ void Circuits::write_noted(db::Connection& connection) {
 
 /// False if another session has locked the circuit.
 bool Circuits::write(db::Connection& connection, std::string_view name, const CircuitLedger::Events& events) {
-  try {
-    return try_change(connection, name,
-                      [&](const circuit::SharedCircuit& now) { return CircuitLedger::after(now, events); });
-  } catch (const InvalidInput&) {  // the circuit's row was deleted: there is nothing to write
-    return true;
-  }
+  const auto add = [&](const circuit::SharedCircuit& now) { return CircuitLedger::after(now, events); };
+  return try_change(connection, name, add) != circuit::TriedChange::Outcome::locked;
 }
 
 }  // namespace dogged::runtime

@@ -1,7 +1,8 @@
 // The circuit breakers of this worker's tasks. The circuits say which claimed tasks may begin, and learn from attempts
-// how the service behind them fares. The ledger decides; Circuits reads and writes the rows. A closed circuit costs
-// nothing: the worker goes by what it last knew, and writes only after failures. The worker never waits for the lock of
-// a circuit's row. While an operator's transaction holds the lock, the worker goes by what it knows, and writes later.
+// whether the service behind each circuit works. The ledger decides; Circuits reads and writes the rows. A closed
+// circuit costs nothing: the worker goes by what it last knew, and writes only after failures. The worker never waits
+// for the lock of a circuit's row. While an operator's transaction holds the lock, the worker goes by what it knows,
+// and writes later.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "circuit/circuit_as_read.hpp"
+#include "circuit/shared_circuit.hpp"
 #include "circuits/core/ledger.hpp"
 #include "db/connection_fwd.hpp"
 #include "tasks/core/claimed_task.hpp"
@@ -41,7 +42,7 @@ class Circuits {
   /// How many of `count` claimed tasks of the circuit may begin. Asks the database unless the circuit is known to be
   /// closed or open.
   [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
-  /// How long the next task waits that the circuit did not let through.
+  /// The delay for the next task that the circuit holds back.
   [[nodiscard]] milliseconds wait_of_next(std::string_view name, const CircuitLedger::Admission& admission);
 
   /// Whether the circuit was open when it was last read.
@@ -53,7 +54,7 @@ class Circuits {
   void note(const Report& report);
   /// A task that was let through is given back, so another task may take its place.
   void note_not_begun(const ClaimedTask& task);
-  /// When write_noted() is to be called next; never if nothing is noted.
+  /// The time of the next write_noted(); never if nothing is noted.
   [[nodiscard]] TimePoint writes_at() const;
   /// Writes what was noted, if it changes anything. Waits for no lock: if another session has locked a circuit, the
   /// circuit's events stay noted. If a statement fails, all events stay noted that are not written. An event whose
@@ -65,8 +66,8 @@ class Circuits {
 
  private:
   void tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept kept) const;
-  [[nodiscard]] bool try_change(db::Connection& connection, std::string_view name,
-                                const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
+  circuit::TriedChange::Outcome try_change(db::Connection& connection, std::string_view name,
+                                           const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
   [[nodiscard]] bool write(db::Connection& connection, std::string_view name, const CircuitLedger::Events& events);
   void note_event(std::string_view name, detail::CircuitEvent event);
 

@@ -57,7 +57,6 @@ std::shared_ptr<Session> Common::session(Part part) const {
 
 void Common::note_defect(std::string_view part, std::exception_ptr error) {
   defect.note(std::string{part}, std::move(error));
-  attention.wake();
 }
 
 void Common::note_if_defect(std::string_view part) noexcept {

@@ -54,7 +54,7 @@ struct Common {
   const WakeFd attention;  // woken when something happened to the lease, to the threads or to a service
   const std::shared_ptr<StatusBoard> board;
   AttemptSettings attempts;  // without those of an incarnation; the start of the worker reads the limits
-  FirstDefect defect;
+  FirstDefect defect{attention};
 };
 
 }  // namespace dogged::runtime

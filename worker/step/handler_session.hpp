@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <stop_token>
@@ -11,9 +12,11 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/error.hpp>
 
+#include "base/first_defect.hpp"
 #include "base/session.hpp"
 #include "client/passing_error.hpp"
 #include "db/connection.hpp"
+#include "db/errors.hpp"
 
 namespace dogged::runtime {
 
@@ -22,11 +25,13 @@ namespace dogged::runtime {
 /// thread.
 class HandlerSession {
  public:
-  explicit HandlerSession(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  HandlerSession(std::shared_ptr<Session> session, std::shared_ptr<FirstDefect> defect)
+      : session_(std::move(session)), defect_(std::move(defect)) {}
 
   /// Runs the statement that `make` gives, made anew for each try: a statement may say how long ago something began.
   /// While the database is away it waits, until `stop` is requested; then it throws the database's error, or
-  /// ConnectionError.
+  /// ConnectionError. A mistake of dogged ends the worker: the handler waits for its stop, so that its attempt ends as
+  /// interrupted and not as failed.
   template <class MakeStatement>
   auto ask(MakeStatement make, const std::stop_token& stop) {
     return converse([&](db::Connection& connection) { return connection.run(make()); }, stop);
@@ -44,6 +49,7 @@ class HandlerSession {
         return answer;
       } catch (const std::exception& error) {
         is_away_ = dynamic_cast<const ConnectionError*>(&error) != nullptr;
+        if (db::is_defect(error)) end_worker(std::current_exception(), stop);
         if (stop.stop_requested() || !is_passing(error)) throw;
         session_->recover_from(error, stop);
       }
@@ -90,7 +96,13 @@ class HandlerSession {
     HandlerSession& of_;
   };
 
+  void end_worker(std::exception_ptr mistake, const std::stop_token& stop) {
+    defect_->note("handlers", std::move(mistake));
+    while (!stop.stop_requested()) session_->pause(std::chrono::hours{1}, stop);
+  }
+
   const std::shared_ptr<Session> session_;
+  const std::shared_ptr<FirstDefect> defect_;
   std::atomic<bool> is_away_ = false;  // the last try found no connection
   detail::Mutex mutex_;
   detail::Condition changed_;

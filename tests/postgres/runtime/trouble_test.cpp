@@ -162,6 +162,29 @@ TEST_CASE("a worker whose service meets a mistake of dogged interrupts what runs
   CHECK(database.history_of(runs) == "1 interrupted true");
 }
 
+TEST_CASE("a mistake of dogged in a handler's step interrupts the attempt, and ends the worker with the mistake") {
+  TestDatabase database;
+  test::Gate gate;
+  const auto handler = registered(work, [&](Context& context, const nlohmann::json&) {
+    gate.wait();
+    try {
+      context.step("charge", [] { return 1; });
+    } catch (const std::exception&) {  // a handler may go on after it
+    }
+    if (context.stop_token().stop_requested()) throw TaskError{"STOPPED", "it was asked to stop"};
+  });
+  const TaskId runs = database.client().enqueue(work, no_args);
+  RunningWorker worker{database, {handler}};
+  REQUIRE(eventually([&] { return gate.arrived() == 1; }));
+  database.script("alter table dogged.task_steps rename column result to gone");
+  gate.open();
+  const auto error = test::error_of<Defect>([&] { (void)worker.wait(); });
+  CHECK(contains(error.message(), "its handlers met"));
+  CHECK(contains(error.message(), "does not exist"));
+  CHECK(database.status_of(runs) == "pending");
+  CHECK(database.history_of(runs) == "1 interrupted true");
+}
+
 TEST_CASE("a worker whose completer meets a mistake of dogged leaves its tasks to the next worker") {
   TestDatabase database;
   std::atomic<int> begun{0};

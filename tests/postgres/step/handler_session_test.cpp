@@ -18,15 +18,18 @@ using test::TestDatabase;
 
 namespace {
 
-std::shared_ptr<runtime::Session> session_to(const db::Settings& settings) {
-  return std::make_shared<runtime::Session>(settings, "steps", spdlog::default_logger());
-}
+class HandlerSession : public runtime::HandlerSession {
+ public:
+  explicit HandlerSession(const db::Settings& settings)
+      : runtime::HandlerSession{std::make_shared<runtime::Session>(settings, "steps", spdlog::default_logger()),
+                                std::make_shared<runtime::FirstDefect>(runtime::WakeFd{})} {}
+};
 
 }  // namespace
 
 TEST_CASE("a handler that is asked to stop leaves the handlers' session although another one is asking") {
   TestDatabase database;
-  runtime::HandlerSession session{session_to(database.settings())};
+  HandlerSession session{database.settings()};
   Gate asks, may_end;
   auto first = std::async(std::launch::async, [&] {
     return session.converse(
@@ -52,7 +55,7 @@ TEST_CASE("a handler that is asked to stop leaves the handlers' session although
 TEST_CASE("a handler that is asked to stop makes no further try to reach a database that is away") {
   db::Settings away;
   away.url = "postgresql:///dogged?host=/nowhere";
-  runtime::HandlerSession session{session_to(away)};
+  HandlerSession session{away};
   std::stop_source stop;
   stop.request_stop();
   const auto ask = [&] {
