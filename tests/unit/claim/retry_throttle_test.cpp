@@ -1,6 +1,8 @@
 // A queue's retry budget in a worker, over simulated time.
 #include "claim/core/retry_throttle.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <random>
 
@@ -13,7 +15,62 @@ using runtime::RetryThrottle;
 using TimePoint = RetryThrottle::time_point;
 using dogged::test::start;
 
-namespace {}  // namespace
+namespace {
+
+/// Carries out a sequence of questions, attempts and pauses: an event for each digit.
+class ThrottleRun {
+ public:
+  void act(int event) {
+    switch (event) {
+      case 0:
+      case 1:
+        return ask(event == 0 ? 0.0 : 0.999);
+      case 2:
+        return throttle_.note_execution(now_);
+      case 3:
+        now_ = std::max(now_, last_back_);
+        return;
+      case 4:
+        now_ += 7s;
+        return;
+      default:
+        return take_end();
+    }
+  }
+
+  /// When all have come back, the end is told, and every retry was counted that was made to wait.
+  void end() {
+    now_ = std::max(now_, last_back_) + 1s;
+    take_end();
+    CHECK(told_ == deferred_);
+    CHECK_FALSE(throttle_.holds_back());
+  }
+
+ private:
+  void ask(double draw) {
+    const auto wait = throttle_.ask(now_, draw);
+    if (!wait) return;
+    ++deferred_;
+    REQUIRE(*wait >= 1ms);
+    REQUIRE(*wait <= RetryThrottle::longest_wait * 5 / 4);
+    last_back_ = std::max<TimePoint>(last_back_, now_ + *wait);
+  }
+
+  void take_end() {
+    const auto told = throttle_.take_end(now_);
+    REQUIRE(told.has_value() == (deferred_ > told_ && now_ >= last_back_ + 1s));  // not while one may still wait
+    told_ += told.value_or(0);
+    REQUIRE(throttle_.holds_back() == (deferred_ > told_));
+  }
+
+  RetryThrottle throttle_{{.share = 0.2, .min_retries_per_second = 0.1}};
+  TimePoint now_ = start;
+  TimePoint last_back_ = start;
+  std::int64_t deferred_ = 0;
+  std::int64_t told_ = 0;
+};
+
+}  // namespace
 
 TEST_CASE("a retry within the budget begins at once") {
   RetryThrottle throttle{{.share = 0.2, .min_retries_per_second = 10}};
@@ -40,6 +97,23 @@ TEST_CASE("the end of a shortage is told once, when what was made to wait has as
   CHECK(throttle.take_end(start + *second + 1s) == 2);
   CHECK(throttle.take_end(start + *second + 1s) == std::nullopt);
   CHECK_FALSE(throttle.holds_back());
+}
+
+TEST_CASE(
+    "in all sequences of questions, attempts and pauses, no wait is too long, and each retry that waits is told of "
+    "once, "
+    "when all have asked again",
+    "[one_thread]") {
+  constexpr int events = 6;
+  constexpr int length = 6;
+  int sequences = 1;
+  for (int i = 0; i < length; ++i) sequences *= events;
+  for (int sequence = 0; sequence < sequences; ++sequence) {
+    CAPTURE(sequence);
+    ThrottleRun run;
+    for (int rest = sequence, i = 0; i < length; ++i, rest /= events) run.act(rest % events);
+    run.end();
+  }
 }
 
 TEST_CASE("of a thousand retries after an outage each has its turn, at the rate of the budget, and few ask twice") {

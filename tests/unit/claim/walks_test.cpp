@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "claim/core/certainty.hpp"
 #include "claim/core/due.hpp"
 #include "claim/core/queues.hpp"
+#include "claim/core/settling.hpp"
 #include "claim/core/sleep.hpp"
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
@@ -394,6 +396,153 @@ struct QueuesWorld {
   }
 };
 
+// ---- settling ------------------------------------------------------------------------------------------------------
+
+/// A place of the queue's priority, or in front of it.
+constexpr Place place_at(std::int64_t position, bool in_front) {
+  return in_front ? position - (Place{1} << 46) : position;
+}
+
+struct SettlingWorld {
+  struct Transaction {
+    std::int64_t id = 0;
+    std::optional<Place> place = {};  // of the task that it enqueues
+  };
+
+  ServedQueues queues{{"a"}};
+  Settling settling{start};
+  TimePoint now = start;
+  std::string trace = {};
+  std::int64_t last_position = 2;
+  std::int64_t next_transaction = 1;
+  std::vector<Transaction> open = {};
+  std::set<Place> ready = {};
+  std::optional<Place> by_hand = {};  // ready where all has ended, since the last look through everything
+
+  SettlingWorld() { claim_first(); }
+
+  bool event(int number) {
+    switch (number) {
+      case 0:
+        if (open.size() == 2) return false;
+        open.push_back({next_transaction++});
+        return true;
+      case 1:
+        return !open.empty() && enqueue(open.front(), false);
+      case 2:
+        return !open.empty() && enqueue(open.back(), true);
+      case 3:
+        return commit(0);
+      case 4:
+        return open.size() == 2 && commit(1);
+      case 5:
+        return claim();
+      case 6:
+      case 10:
+        if (number == 10 && open.size() == 2) return false;
+        now += 1s;
+        settle(number == 10);
+        return true;
+      case 7:  // a row is changed by hand
+        if (by_hand) return false;
+        by_hand = place_at(1, false);
+        ready.insert(*by_hand);
+        return true;
+      case 8:
+        now += 60s;
+        settle(false);
+        by_hand.reset();
+        return true;
+      case 9:
+        fail_over();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /// A task of each lane.
+  void claim_first() { queues.on_claimed(queues.claims({2}).front(), {place_at(2, true), place_at(1, false)}); }
+
+  /// The next connection is to a server that has only the first two tasks.
+  void fail_over() {
+    queues.forget_watermarks();
+    settling.forget(now);
+    last_position = 2;
+    open.clear();
+    ready.clear();
+    by_hand.reset();
+    queues.look_again();
+    claim_first();
+  }
+
+  bool enqueue(Transaction& transaction, bool in_front) {
+    if (transaction.place) return false;
+    transaction.place = place_at(++last_position, in_front);
+    return true;
+  }
+
+  bool commit(std::size_t index) {
+    if (index >= open.size()) return false;
+    if (open[index].place) ready.insert(*open[index].place);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
+    queues.on_notified("a");
+    return true;
+  }
+
+  bool claim() {
+    queues.look_again();
+    const QueueClaim claim = queues.claims({4}).front();
+    std::vector<Place> taken;
+    std::copy_if(ready.begin(), ready.end(), std::back_inserter(taken),
+                 [&](Place place) { return QueuesWorld::is_in(claim.ranges, place); });
+    for (const Place place : taken) ready.erase(place);
+    if (by_hand && !ready.contains(*by_hand)) by_hand.reset();
+    queues.on_claimed(claim, taken);
+    return !taken.empty();
+  }
+
+  /// As settle_watermarks.sql, which sees the last position later than the transactions. `meanwhile`: between the two a
+  /// transaction begins and enqueues. Claims go on, so that a question is due.
+  void settle(bool meanwhile) {
+    settling.on_claimed(1);
+    const auto question = settling.take_question(now, true);
+    REQUIRE(question);
+    Settling::Answer answer{.oldest = open.empty() ? next_transaction : open.front().id, .next = next_transaction++};
+    std::vector<ServedQueues::Settled> settled;
+    for (const auto& [queue, range] : queues.unsettled(question->positions.last, question->from_beginning)) {
+      if (answer.oldest < question->positions.next_transaction) break;
+      const auto first = ready.upper_bound(range.after);
+      settled.push_back({queue, first != ready.end() && *first <= range.upto ? *first - 1 : range.upto});
+    }
+    if (meanwhile) (void)enqueue(open.emplace_back(Transaction{next_transaction++}), false);
+    answer.last_position = last_position;
+    queues.on_settled(settled, question->from_beginning);
+    REQUIRE(settling.on_answer(*question, answer, now, now) == Settling::Outcome::taken);
+  }
+
+  /// No place is settled where a task is ready, or where an open transaction may still make one ready.
+  void check() const {
+    INFO(trace);
+    Watermarks watermarks = queues.all().front().watermarks;
+    watermarks.forget_claimed();
+    const std::vector<Watermarks::Range> ranges = watermarks.ranges();
+    const auto is_looked_at = [&](Place place) { return place == by_hand || QueuesWorld::is_in(ranges, place); };
+    bool are_looked_at = std::all_of(ready.begin(), ready.end(), is_looked_at);
+    for (const Transaction& one : open) are_looked_at = are_looked_at && (!one.place || is_looked_at(*one.place));
+    REQUIRE(are_looked_at);
+    if (open.empty() && trace.back() == 'g') check_settles();
+  }
+
+  /// Once no transaction is open, all that was given out is settled after three questions.
+  void check_settles() const {
+    SettlingWorld calm = *this;
+    (void)calm.claim();
+    for (int question = 0; question < 3; ++question) REQUIRE(calm.event(6));
+    REQUIRE(calm.queues.all().front().watermarks.unsettled(last_position).empty());
+  }
+};
+
 }  // namespace
 
 TEST_CASE("in all sequences of losses, sessions and locks, a claimer is sure only of what it knows, and becomes sure",
@@ -414,4 +563,11 @@ TEST_CASE(
     "in all sequences of notifications, claims, locks, pauses and settlements, no ready task is passed over for good",
     "[one_thread]") {
   CHECK(walk(QueuesWorld{}, 8, 7) > 50'000);
+}
+
+TEST_CASE(
+    "in all sequences of transactions, claims and questions, no place is settled that may still hold a ready task, and "
+    "all others are in the end",
+    "[one_thread]") {
+  CHECK(walk(SettlingWorld{}, 11, 6) > 100'000);
 }

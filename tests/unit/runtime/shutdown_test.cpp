@@ -42,6 +42,26 @@ void for_all_failures(const std::function<void(const std::vector<Step>& steps, u
   }
 }
 
+/// Each way through a shutdown: each outcome of each step, whatever the steps before it gave. Gives how many there are.
+int walk_shutdown(const Shutdown& shutdown, std::vector<Step> before) {
+  CAPTURE(before);
+  const Step step = shutdown.next(start).step;
+  REQUIRE((step == Step::ended || !has(before, step)));  // no step is repeated, so that the worker ends
+  if (step == Step::record_interrupted) REQUIRE(has(before, Step::sign_off));
+  before.push_back(step);
+  int ways = 0;
+  for (const bool success : {true, false}) {
+    Shutdown next = shutdown;
+    next.on_done(success);
+    if (step == Step::ended) {
+      REQUIRE(next.next(start) == Shutdown::Action{Step::ended});
+    } else {
+      ways += walk_shutdown(next, before);
+    }
+  }
+  return std::max(ways, 1);
+}
+
 constexpr bool failed(unsigned failures, Step step) { return (failures >> static_cast<unsigned>(step) & 1U) != 0; }
 
 }  // namespace
@@ -63,6 +83,10 @@ TEST_CASE("whatever fails, no attempt is recorded as interrupted before the work
     CHECK(place_of(steps, Step::record_interrupted) < place_of(steps, Step::finish_reports));
     CHECK(has(steps, Step::finish_reports));
   });
+}
+
+TEST_CASE("whichever step of a shutdown fails, none is repeated, and the worker ends for good") {
+  CHECK(walk_shutdown(Shutdown{30s, 5s}, {}) > 500);
 }
 
 TEST_CASE("stop tokens are set exactly if handlers run on after the grace period") {

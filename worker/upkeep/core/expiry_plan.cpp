@@ -18,6 +18,12 @@ std::optional<milliseconds> ExpiryPlan::look_back(TimePoint asked_at) const noex
   return std::chrono::ceil<milliseconds>(asked_at - expired_at_ + longest_late_commit);
 }
 
+/// A batch that went back only as far as its look missed tasks once the batches had taken longer than a minute.
+std::optional<milliseconds> ExpiryPlan::looked_back(TimePoint now) const noexcept {
+  if (!looked_back_) return std::nullopt;
+  return *looked_back_ + std::chrono::ceil<milliseconds>(now - asked_at_);
+}
+
 /// Looks that are due while batches are under way leave them alone: the batches go back far enough.
 void ExpiryPlan::on_looked(bool has_expired, TimePoint asked_at) noexcept {
   if (state_ == State::ending) return;

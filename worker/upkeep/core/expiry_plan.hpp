@@ -20,8 +20,8 @@ class ExpiryPlan {
   [[nodiscard]] State state() const noexcept { return state_; }
   /// How far a look at `asked_at` goes back for them; nothing: for ever.
   [[nodiscard]] std::optional<milliseconds> look_back(TimePoint asked_at) const noexcept;
-  /// Of the look whose tasks are ended.
-  [[nodiscard]] std::optional<milliseconds> looked_back() const noexcept { return looked_back_; }
+  /// How far a batch at `now` goes back: to where the look went whose tasks are ended, however long ago that was.
+  [[nodiscard]] std::optional<milliseconds> looked_back(TimePoint now) const noexcept;
 
   /// The answer to a look that was asked at `asked_at` and went back as far as look_back() gave.
   void on_looked(bool has_expired, TimePoint asked_at) noexcept;

@@ -54,7 +54,7 @@ std::optional<UpkeepPlan::Action> UpkeepPlan::take_turn(TimePoint now) {
     case State::expiry:
       state_ = State::comparison;
       if (expiry_.state() == ExpiryPlan::State::idle) return std::nullopt;
-      return Action{.step = Step::expire, .look_back = expiry_.looked_back()};
+      return Action{.step = Step::expire, .look_back = expiry_.looked_back(now)};
     case State::comparison:
       state_ = State::rest;
       if (comparison_.state() != ComparisonPlan::State::due || expiry_.state() != ExpiryPlan::State::idle) {
