@@ -53,14 +53,19 @@ Scene::Scene(const db::Settings& settings, const Conditions& conditions, const P
     add_deferred();
     settle();
   } catch (...) {
-    connection_.run(sql::BenchDropSchema{});
+    end();
     throw;
   }
 }
 
+void Scene::end() {
+  connection_.run(sql::BenchDropSchema{});
+  connection_.run(sql::BenchEnd{});
+}
+
 Scene::~Scene() {
   try {
-    connection_.run(sql::BenchDropSchema{});
+    end();
   } catch (const std::exception& error) {
     std::cerr << "dogged: the schema " << settings().schema << " could not be dropped: " << error.what()
               << "\nhint: the next `dogged bench` drops it, or: drop schema " << settings().schema << " cascade\n";

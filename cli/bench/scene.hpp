@@ -41,6 +41,7 @@ class Scene {
 
  private:
   void make_schema();
+  void end();
   void add_history();
   void add_deferred();
   /// Brings the added rows into the state that days of use leave: vacuumed, and written to disk. Otherwise the next
