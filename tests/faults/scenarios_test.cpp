@@ -164,12 +164,14 @@ TEST_CASE(
   CHECK(stage.has_ended(task, 1, stopped));  // its stop token was set
   REQUIRE(eventually([&] { return stage.incarnations_of(zombie) == 2; }));
   CHECK(stage.status_of(task) == "running");
-  const auto fenced = [&] { return line_with(zombie.log_of_process(), "task " + text(task) + " attempt 1: "); };
+  const auto fenced = [&] { return line_with(zombie.log_of_process(), "does not hold it any more"); };
   REQUIRE(eventually([&] { return !fenced().empty(); }));
   stage.open_gate();
   REQUIRE(stage.all_ended());
   CHECK(stage.history_of(task) == "1 lost true, 2 succeeded false");
   INFO(fenced());
+  CHECK(contains(fenced(), "task=" + text(task) + " "));
+  CHECK(contains(fenced(), "attempt=1]"));
   CHECK(contains(fenced(), "worker " + text(worker_of(stage, task, 1)) + " does not hold it any more"));
   CHECK(contains(fenced(), "worker " + text(worker_of(stage, task, 2)) + " ("));
   CHECK(eventually([&] {

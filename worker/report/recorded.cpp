@@ -29,8 +29,10 @@ EndedAttempt ended(const Report& report) {
   const bool has_spent_one = spends_retry(report.transition);
   EndedAttempt attempt{.source = {RetrySource::Kind::task, report.name}, .policy = *report.retry_policy};
   attempt.retry = report.transition.retry_count - (has_spent_one ? 1 : 0);
-  if (report.transition.outcome != Outcome::lost) attempt.ran = report.finished_at - report.started_at;
-  attempt.trace = report.trace ? &*report.trace : nullptr;
+  if (report.transition.outcome != Outcome::lost) {  // its worker knew how long it ran, and its own trace
+    attempt.ran = report.finished_at - report.started_at;
+    attempt.trace = report.trace ? &*report.trace : nullptr;
+  }
   return attempt;
 }
 

@@ -1,7 +1,7 @@
 // See attempt_logger.hpp.
 #include "tasks/attempt_logger.hpp"
 
-#include <string>
+#include <new>
 #include <string_view>
 
 #include "retry/event_line.hpp"
@@ -17,27 +17,29 @@ struct Fields {
   const std::optional<TraceContext>& trace;
 };
 
-std::shared_ptr<spdlog::logger> logger_with(spdlog::logger& log, const Fields& fields) {
+std::shared_ptr<spdlog::logger> logger_with(spdlog::logger& log, const Fields& fields) noexcept try {
   LogfmtLine line;
   line.with("task", fields.attempt.id);
   if (!fields.name.empty()) line.with("name", fields.name).with("queue", fields.queue);
   line.with("attempt", fields.attempt.number);
   if (fields.trace) line.with("trace", fields.trace->trace_id_text());
   return log.clone(logger_name_with(log.name(), line));
+} catch (const std::bad_alloc&) {
+  return {std::shared_ptr<spdlog::logger>{}, &log};  // which allocates nothing
 }
 
 }  // namespace
 
 std::shared_ptr<spdlog::logger> attempt_logger(spdlog::logger& log, const ClaimedTask& task,
-                                               const std::optional<TraceContext>& trace) {
+                                               const std::optional<TraceContext>& trace) noexcept {
   return logger_with(log, {{task.id, task.attempt}, task.definition->name, task.queue, trace});
 }
 
-std::shared_ptr<spdlog::logger> attempt_logger(spdlog::logger& log, const Report& report) {
+std::shared_ptr<spdlog::logger> attempt_logger(spdlog::logger& log, const Report& report) noexcept {
   return logger_with(log, {{report.id, report.attempt}, report.name, report.queue, report.trace});
 }
 
-std::shared_ptr<spdlog::logger> attempt_logger(spdlog::logger& log, const Attempt& attempt) {
+std::shared_ptr<spdlog::logger> attempt_logger(spdlog::logger& log, const Attempt& attempt) noexcept {
   return logger_with(log, {attempt, {}, {}, std::nullopt});
 }
 

@@ -1,5 +1,6 @@
 -- Up to 1000 tasks of the claims @claim_ids that run under the ended lease of worker @worker_id. Each has its
--- definition's retry policy, and its settings for losses. Locked rows are skipped: another transaction is ending them.
+-- definition's retry policy and settings for losses, and its producer's trace context. Locked rows are skipped: another
+-- transaction is ending them.
 -- gives: id bigint, name text, queue text, attempt int, retry_count int, losses int, cancel_requested boolean
 -- gives: expires_in_ms bigint?, trace_context text?
 -- gives: retry_policy text?, retry_lost boolean?, max_losses int?, dead_letter boolean?

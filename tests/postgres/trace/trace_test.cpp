@@ -282,6 +282,8 @@ TEST_CASE("the line of a task that expired before its handler began carries the 
   test::Gate gate;
   WorkerOptions options{.database_url = database.settings_of("worker").url, .schema = database.schema()};
   options.queues = {{"default", 1}};
+  options.heartbeat = 20min;  // upkeep, which would end the task in the queue, looks with the heartbeat
+  options.lease = 1h;
   options.log = std::make_shared<spdlog::logger>("test", lines);
   Worker worker{options, Tasks{}.add(
                              [&](Context&, const nlohmann::json& args) {

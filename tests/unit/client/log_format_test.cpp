@@ -52,6 +52,17 @@ TEST_CASE("a line without fields has its text as the message, and its stable nam
         std::string{"time="} + time_of_it + " level=info logger=dogged event=retry task=7");
 }
 
+TEST_CASE("a worker's line about one attempt has the attempt's fields beside its event") {
+  LogLine abandoned = line("its handler ignores its stop token", "thread_abandoned");
+  abandoned.logger = "dogged task=7 attempt=2";
+  CHECK(json_line(abandoned) == std::string{R"({"time":")"} + time_of_it +
+                                    R"(","level":"info","logger":"dogged","event":"thread_abandoned","task":7,)" +
+                                    R"("attempt":2,"message":"its handler ignores its stop token"})");
+  CHECK(logfmt_line(abandoned) == std::string{"time="} + time_of_it +
+                                      " level=info logger=dogged event=thread_abandoned task=7 attempt=2 " +
+                                      R"(message="its handler ignores its stop token")");
+}
+
 TEST_CASE("a handler's line has its attempt's fields, and a logger that is the same for all attempts") {
   LogLine hello = line("hello");
   hello.logger = "dogged task=7 name=42 queue=default attempt=2 trace=00ff";

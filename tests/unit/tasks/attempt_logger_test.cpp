@@ -1,8 +1,8 @@
 // The logger of lines about one attempt.
 #include "tasks/attempt_logger.hpp"
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
@@ -17,7 +17,7 @@ namespace {
 
 const std::string traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// A log whose lines end in `text`, each with its logger's name before it.
+/// A log whose lines are the logger's name, a bar and the message.
 class NamedLog {
  public:
   NamedLog() { sink_->set_pattern("%n|%v"); }
