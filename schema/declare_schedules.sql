@@ -35,7 +35,8 @@ end $$;
 comment on function dogged.renamed_at(text, text) is
   'Internal: when a program was first seen that declares the schedule `name` and says that it was formerly called otherwise; null: none was.';
 
--- After a rollback to a program from before the rename, the schedule gets its former name back. It keeps its ticks.
+-- After a rollback to a program from before the rename, the schedule gets its former name back. The schedule keeps its
+-- ticks.
 create or replace function dogged.schedule_to_rename(name text, formerly text) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -148,7 +148,7 @@ end $$;
 comment on function dogged.decide_tick(dogged.schedules, timestamptz, dogged.schedule_overlap, text) is
   'Internal: starts a tick, lets it wait or skips it, by the schedule''s tasks that are alive; returns those that are alive afterwards.';
 
--- Ticks count as missed when they are 30 s late: a worker that was busy for less makes none of them up.
+-- A tick counts as missed when it is 30 s late. A worker that was busy for less time causes no missed tick.
 create or replace function dogged.first_to_fire(schedule dogged.schedules, now_at timestamptz) returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -237,8 +237,8 @@ begin
 end $$;
 comment on function dogged.fire_schedule(dogged.schedules, timestamptz) is 'Internal: decides the ticks of a locked schedule that are due.';
 
--- The server may not know a time zone any more: its tzdata has dropped the name, or a failover went to another system. That must
--- not hold up other schedules. A worker looks again each minute.
+-- The server may not know a time zone any more: its tzdata has dropped the name, or a failover went to another system.
+-- Such a schedule must not hold up other schedules. A worker looks again each minute.
 create or replace function dogged.fire_or_put_off(schedule dogged.schedules, now_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -361,8 +361,9 @@ comment on function dogged.schedule(text, text, text, text, jsonb, text, integer
   'ended: skip, buffer_one, buffer_all, cancel_other, allow_all. catch_up, catch_up_limit: ticks that nobody could fire in time are made up '
   'for while they are no older, the latest ones, no more than this many; null: all.';
 
--- After an outage, ticks may be due that no worker has fired. They are none of the pause: their window of catch-up may end before the
--- pause does, and as paused ticks they would be no alarm. A tick that jitter alone has put off would fire in the pause.
+-- After an outage, ticks may be due that no worker has fired. These ticks do not belong to the pause: their window of
+-- catch-up may end before the pause does. Counted as paused, these ticks would raise no alarm. A tick that jitter alone
+-- has put off would fire in the pause.
 create or replace function dogged.pause_schedule(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -135,8 +135,8 @@ language sql immutable parallel safe return
 comment on function dogged.merged_args(jsonb, jsonb) is
   'Internal: two objects as one, of whose common members the new ones count; two arrays one after the other; else the new value.';
 
--- A task that waits for a retry, or for its circuit, keeps the time of that, and its expires_at: a call must not shorten the
--- wait, nor fail because of it.
+-- A task that waits for a retry, or for its circuit, keeps the end of the wait and its expires_at. A call must not
+-- shorten the wait, nor fail because of the wait.
 create or replace function dogged.change_holder(
   task dogged.tasks_live, args jsonb, on_conflict dogged.unique_conflict, latest interval, run_at timestamptz,
   expires_at timestamptz, args_version integer, number integer) returns void
@@ -192,8 +192,9 @@ end $$;
 comment on function dogged.change_holder(dogged.tasks_live, jsonb, dogged.unique_conflict, interval, timestamptz, timestamptz, integer, integer) is
   'Internal: changes the args, the first run and the expiry of a pending task that holds a unique key, as on_conflict says.';
 
--- Called where a task would stand for work that it never does: an expired holder of a unique key never begins, and upkeep ends
--- it up to a heartbeat later. The delete waits for a claim that is under way, and leaves the claimed task.
+-- Called where a task would stand for work that the task never does. An expired holder of a unique key never begins,
+-- and upkeep ends the holder up to a heartbeat later. The delete waits for a claim that is under way, and leaves the
+-- claimed task.
 create or replace function dogged.end_expired(ids bigint[]) returns table (id bigint, name text, queue text)
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with removed as (

@@ -92,10 +92,10 @@ class DeadResults {
   std::map<std::int64_t, Result> results_;
 };
 
-/// The dead letters of the filter; ids that are none of them go to `results`.
+/// The dead letters of the filter; ids without a dead letter go to `results`.
 [[nodiscard]] DeadLetters find_dead_letters(db::Connection& connection, const DeadFilter& filter, DeadResults& results);
 
-/// Throws Failure where ids were given that are none of dead letters, and names them. `verb`: as in `not listed`.
+/// Throws Failure if a given id has no dead letter, and names such ids. `verb`: as in `not listed`.
 void require_dead_letters(db::Connection& connection, const DeadFilter& filter, const std::string& verb);
 
 /// Does a batch, one transaction. Gives the letters that another session was changing.

@@ -23,7 +23,7 @@ struct PurgeOptions {
   std::string export_to;
 };
 
-/// Throws unless it is to be done.
+/// Throws unless the user confirms the purge.
 void require_yes(const Invocation& invocation, const DeadFilterOptions& filter_options, std::size_t count) {
   if (!can_ask(invocation, filter_options)) {
     throw Failure(ExitCode::wrong_input,

@@ -118,8 +118,8 @@ bool Exporter::wait_for_wish() {
   return !has_ended_;
 }
 
-/// Only the first reading ends the exporter. A URL that is wrong later may be right again: `dogged dev down` takes the
-/// URL of its server away, and `dogged dev up` brings it back.
+/// Only the first reading ends the exporter. A URL that becomes wrong later may be right again. `dogged dev down`
+/// removes the URL of its server, and `dogged dev up` restores the URL.
 bool Exporter::end_if_first(std::exception_ptr wrong_url) {
   const detail::Lock lock{mutex_};
   if (readings_ > 0) return false;

@@ -22,8 +22,9 @@ inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
-/// A question that reads a whole table is asked again after so many times as long as its answer took, which is a
-/// hundredth of a processor, and as its refusal. Alerts of a backlog need an answer every two minutes.
+/// The reader repeats a whole-table question after 100 times the duration of its last answer. That rule costs a
+/// hundredth of a processor. After a refusal, the reader waits 3 times the duration of the refusal. Alerts of a backlog
+/// need an answer every two minutes, so two minutes are the longest wait after an answer.
 inline constexpr int answers_apart = 100;
 inline constexpr std::chrono::minutes longest_apart{2};
 inline constexpr int refusals_apart = 3;
@@ -36,7 +37,7 @@ struct Asking {
   std::chrono::milliseconds longest;
 };
 
-/// Belongs to one thread, but for abort().
+/// Belongs to one thread, except abort().
 class Reader {
  public:
   using Connect = std::function<db::Connection()>;
@@ -51,7 +52,7 @@ class Reader {
   void abort() noexcept;
 
  private:
-  /// What the statements so far have seen. The next one asks for what this snapshot does not see.
+  /// How far a query's statements have seen. The next statement asks for rows that this snapshot does not see.
   struct Horizon {
     std::string snapshot;
     std::int64_t at_us = 0;

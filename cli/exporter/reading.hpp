@@ -1,4 +1,4 @@
-// What `dogged exporter` reads from the database. Pure data.
+// The state of the fleet that `dogged exporter` reads from the database. Pure data.
 #pragma once
 
 #include <cstddef>

@@ -266,7 +266,7 @@ void require_json(const std::string& what, std::string_view text, const std::str
 
 std::chrono::system_clock::time_point time_point_from_text(std::string_view text, Zone zone) {
   using Clock = std::chrono::system_clock;
-  // In microseconds, of which there are enough for every year: as nanoseconds, 2611 would be 2026 again.
+  // In microseconds, because these reach every year. Nanoseconds overflow: 2611 would be 2026 again.
   constexpr Time first{std::chrono::duration_cast<microseconds>(Clock::duration::min())};
   constexpr Time last{std::chrono::duration_cast<microseconds>(Clock::duration::max())};
   const Time time = time_from_iso8601(text, zone);

@@ -232,7 +232,7 @@ std::string to_json(const AttemptView& attempt) {
   return json.text();
 }
 
-/// As in RetryConfig::to_json, but for the time.
+/// As in RetryConfig::to_json, except for the time.
 std::string circuit_json(const std::optional<CircuitBreakerSettings>& settings) {
   if (!settings) return "null";
   return JsonObject{}

@@ -25,8 +25,8 @@ struct CurrentTask {
 
 [[nodiscard]] CurrentTask current_task() noexcept;
 
-/// While it lives, the task `id` is the current one of its thread. It refers to what it is given, which cannot be
-/// temporaries.
+/// While the scope lives, the task `id` is the current task of its thread. The scope keeps references to its arguments,
+/// so no argument may be a temporary.
 class CurrentTaskScope {
  public:
   using Text = std::reference_wrapper<const std::string>;

@@ -16,8 +16,8 @@ namespace dogged {
 }  // namespace dogged
 
 // spdlog formats a line with a function template, and fmt 9 has compilers make it in each file that logs. fmt 10 keeps
-// it in its library, and so does log_event.cpp for fmt 9: without that, a fifth of the time to compile worker/ went
-// there.
+// the function in its library. For fmt 9, log_event.cpp keeps the function. Without log_event.cpp, the function took a
+// fifth of the time to compile worker/.
 #if defined(FMT_VERSION) && FMT_VERSION / 10000 == 9 && !defined(FMT_HEADER_ONLY)
 #define DOGGED_FORMATS_LOG_LINES
 extern template void fmt::detail::vformat_to<char>(fmt::detail::buffer<char>&, fmt::string_view, fmt::format_args,

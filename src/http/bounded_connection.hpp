@@ -18,7 +18,7 @@ class BoundedConnection final : public httplib::Stream {
   /// The socket is the caller's.
   BoundedConnection(socket_t socket, const PageServer::Limits& limits) : socket_(socket), limits_(limits) {}
 
-  /// A request has begun. It and its answer must end in time from now on.
+  /// A request has begun. The request and its answer must end in time from now on.
   void limit_request() { deadline_ = std::chrono::steady_clock::now() + limits_.request; }
 
   [[nodiscard]] bool has_input_within(milliseconds time) const;

@@ -1,4 +1,4 @@
-// What a round of retention does, step by step.
+// The steps of a round of retention, and their outcomes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class Outcome {
   thinned,    ///< rows that stayed when their day was dropped
   forgotten,  ///< rows that no other row needs
   postponed,  ///< not done: the table was in use for longer than 200 ms
-  busy,       ///< not done: another session is at it
+  busy,       ///< not done: another session has locked the partitions
 };
 
 struct Step {

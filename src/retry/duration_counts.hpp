@@ -48,7 +48,7 @@ class Exemplars {
   All latest_ DOGGED_GUARDED_BY(mutex_){};
 };
 
-/// Its buckets end at Bounds, and at infinity. Counting allocates nothing, but for the first attempt that has a trace.
+/// Its buckets end at Bounds, and at infinity. Counting allocates nothing, except for the first traced attempt.
 template <const auto& Bounds>
 class DurationCounts {
  public:

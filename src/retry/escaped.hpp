@@ -19,7 +19,7 @@ namespace dogged {
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// JSON text that means the same, in which the characters from DEL onward that is_forging names are \u escapes. JSON
-/// text has them in strings alone, and has escapes for those below already.
+/// text has such characters only in strings. JSON already escapes the forging characters below DEL.
 [[nodiscard]] std::string escaped_json(std::string_view json_text);
 
 }  // namespace dogged

@@ -40,16 +40,17 @@ inline constexpr std::size_t most_error_codes = 100;
 /// Cells are atomics: they are found under a shared lock, stay where they are and are changed without one.
 ///
 /// Of labels without room for a series of their own, the last one becomes `other` first. An error code is the last
-/// label, so that codes made of ids do not hide the names of tasks. There is room for limits::metric_series series, of
-/// which at most MostOfLast differ in the last label alone, and for as many whose last label is `other` or none.
+/// label, so that codes made of ids do not hide the names of tasks. There is room for limits::metric_series series. At
+/// most MostOfLast of these differ in the last label alone. There is also room for as many series whose last label is
+/// `other` or none.
 template <std::size_t LabelCount, class Cell, std::size_t MostOfLast = limits::metric_series>
 class MetricSeries {
  public:
   using Labels = std::array<std::string_view, LabelCount>;
   using Key = std::array<std::string, LabelCount>;
 
-  /// The cell of these labels, made if there is room; else that of the same labels with `other` as the last one; else
-  /// the cell whose labels are all `other`.
+  /// The cell of these labels, made if there is room. Else the cell of the same labels with `other` as the last label,
+  /// made if there is room. Else the cell whose labels are all `other`.
   [[nodiscard]] Cell& at(const Labels& labels) noexcept {
     if (Cell* cell = find(labels)) return *cell;
     try {

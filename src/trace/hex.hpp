@@ -8,8 +8,8 @@
 
 namespace dogged::detail {
 
-/// Appends two digits for each byte. A traced attempt writes its ids twice, once for its row and once for its span:
-/// appending each digit alone took a twentieth of the CPU that a span costs.
+/// Appends two digits for each byte. A traced attempt writes its ids twice, once for its row and once for its span.
+/// Appending each digit alone took a twentieth of the CPU that a span costs.
 inline void add_hex(std::string& text, std::span<const std::uint8_t> bytes) {
   constexpr const char* digits = "0123456789abcdef";
   std::size_t at = text.size();

@@ -12,7 +12,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// Of first … last, both included. That a range which does not divide 2^64 is not quite even does not matter here.
+  /// A number of first … last, both included. A range that does not divide 2^64 makes the draw slightly uneven. The
+  /// tests do not need an even draw.
   [[nodiscard]] int between(int first, int last) {
     return first + static_cast<int>(engine_() % static_cast<std::uint64_t>(last - first + 1));
   }

@@ -88,7 +88,7 @@ class Run {
 
   std::deque<Event> to_come_;
   std::vector<Active> active_;
-  std::deque<std::size_t> rolling_;       ///< slots that are still to be restarted, the first is at it
+  std::deque<std::size_t> rolling_;       ///< slots that still have to restart, the first restarts now
   std::optional<pid_t> rolling_process_;  ///< that was asked to stop
   std::optional<TimeUs> away_since_;
 

@@ -1,7 +1,7 @@
 // Runs random statements on the model and on PostgreSQL, and compares what they answer and leave. conformance.cpp has
-// the statements of tasks, leases, claims and reports; conformance_steps.cpp those of steps and events;
-// conformance_keys.cpp those of unique keys; conformance_ticks.cpp those of a schedule; conformance_circuits.cpp those
-// of circuits and retry budgets.
+// the statements of tasks, leases, claims and reports. conformance_steps.cpp has the statements of steps and events,
+// and conformance_keys.cpp the statements of unique keys. conformance_ticks.cpp has the statements of a schedule, and
+// conformance_circuits.cpp the statements of circuits and retry budgets.
 #pragma once
 
 #include <chrono>

@@ -143,7 +143,7 @@ struct CircuitRow {
   detail::Circuit circuit = {};
 };
 
-/// What becomes of a tick while the task of an earlier one is alive (docs/schedules.md).
+/// How a schedule treats a tick while the task of an earlier one is alive (docs/schedules.md).
 enum class Overlap { skip, buffer_one, buffer_all, cancel_other, allow_all };
 
 /// A schedule that fires at equal distances.

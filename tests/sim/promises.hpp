@@ -72,9 +72,9 @@
 //   G23, when a claim is handed out; after the faults: first_runs_are_not_held_back, retries_stay_within_their_budget,
 //     every_task_ends. Mutants: budget_is_not_asked, budget_that_is_not_refilled, budget_of_first_runs.
 //
-// The model cannot express: that commits are durable (G1), SQL rights, poolers and prepared statements (G14), that C++
-// handlers receive their stop tokens (G11, G12), and other effects of a handler than one row (G13). The tests that
-// docs/guarantees.md names hold these.
+// The model cannot express that commits are durable (G1), nor SQL rights, poolers and prepared statements (G14). The
+// model cannot express that C++ handlers receive their stop tokens (G11, G12), nor other effects of a handler than one
+// row (G13). The tests that docs/guarantees.md names hold these.
 #pragma once
 
 #include <compare>
@@ -208,12 +208,12 @@ void retries_stay_within_their_budget(const std::vector<runtime::ClaimedTask>& b
 void every_task_ends(const Database& database);
 void no_enqueued_task_is_lost(const Database& database);
 void no_attempt_ends_that_has_not_begun(const Database& database, const Begun& begun);
-/// `half_lost`: tasks of which a failover has lost something. What ran then may not be on record.
+/// `half_lost`: tasks that lost something in a failover. Their lost attempts may not be on record.
 void every_execution_is_on_record(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost);
 void every_attempt_is_a_row(const Database& database);
 /// Also only_failures_spend_retries, losses_are_counted, snoozes_are_counted and no_task_snoozes_too_often.
-/// A worker that holds the same attempt twice, of a claim that a failover has lost and of a later claim, may report it
-/// with the counts of the lost claim (seed 63557).
+/// A failover may lose a claim. The worker may then hold the same attempt twice, by the lost claim and by a later one.
+/// Such a worker may report the attempt with the counts of the lost claim (seed 63557).
 void a_history_follows_the_rules(const Database& database, const std::set<TaskId>& half_lost);
 void effects_happen_once(const Database& database);
 /// A tick that cancels the task waits until the task has ended.

@@ -722,8 +722,8 @@ class Run {
     world_.faults = faults;
   }
 
-  /// With enough tasks, if it is not closed, and in time: its tasks wait for up to two recovery timeouts, and meet
-  /// probes that fail or do not begin. Then all workers hear of it.
+  /// Closes the circuit with enough tasks, if it is not closed. The limit allows for tasks that wait for up to two
+  /// recovery timeouts, and for probes that fail or do not begin. Then all workers hear of the closed circuit.
   void close_circuit(const std::string& name, Kind kind) {
     const CircuitRow& row = database_.circuit(name);
     if (row.circuit.state != CircuitState::closed || row.circuit.failures > 0) {

@@ -1,7 +1,7 @@
 // Properties that rapidcheck tries, and the values that they draw. A property asserts by RC_ASSERT and RC_PRE.
 //
-// Only property.cpp includes rapidcheck's templates. The compiler wrote 19,000 functions for a group of six files of
-// unit/retry/ where each property and each type that is drawn had templates of its own. Now 8,700 remain.
+// Only property.cpp includes rapidcheck's templates. Each property and each drawn type once had templates of its own.
+// The compiler then wrote 19,000 functions for a group of six files of unit/retry/. Now 8,700 remain.
 #pragma once
 
 #include <concepts>
@@ -44,7 +44,7 @@ template <std::signed_integral Number>
 [[nodiscard]] std::vector<char> any_chars();
 [[nodiscard]] std::vector<unsigned char> any_bytes();
 
-/// Within a property: 0 to below `count`, each as often. It stays the same when rapidcheck tries smaller draws.
+/// Within a property: 0 to below `count`, each as often. The number stays the same when rapidcheck tries smaller draws.
 [[nodiscard]] std::size_t any_of(std::size_t count);
 
 /// Within a property: one of `values`, each as often.

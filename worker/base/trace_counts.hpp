@@ -1,4 +1,4 @@
-// What became of traces in a worker process, for /metrics.
+// The counts of traces and spans of a worker process, for /metrics.
 #pragma once
 
 #include <atomic>

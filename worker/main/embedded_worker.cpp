@@ -70,7 +70,7 @@ class Course {
     return has_run_ || !end.error;
   }
 
-  /// Waits until the worker runs or has ended. Throws the error because of which it never ran.
+  /// Waits until the worker runs or has ended. Throws the error that kept the worker from running.
   void wait_started() {
     detail::Lock lock{mutex_};
     while (state_ == State::starting) changed_.wait(lock);

@@ -130,8 +130,8 @@ void print_schedules(const std::vector<detail::DeclaredSchedule>& schedules) {
   }
 }
 
-/// Prints the declarations that a worker makes when it starts. Throws as the start would, but for mistakes that only a
-/// database knows.
+/// Prints the declarations that a worker makes when it starts. The function throws as start() does. The function cannot
+/// find mistakes that only the database knows.
 void print_declarations(const WorkerOptions& options, const std::shared_ptr<spdlog::logger>& log) {
   const Tasks tasks = Tasks::registered();
   const runtime::Definitions definitions = runtime::definitions_of(options, tasks, log);

@@ -37,7 +37,7 @@ class AttemptTrace {
   void end(Report& report) noexcept;
 
  private:
-  /// What the span has heard so far. leave() and end() come in any order, and the second ends the span's life.
+  /// The calls that the span has had so far. leave() and end() come in any order, and the second ends the span's life.
   enum class Heard { nothing, left, ended };
 
   /// Null if the tracer makes none. Sets context_ to that of the span.

@@ -54,7 +54,7 @@ struct Executor::State : std::enable_shared_from_this<State> {
   void run_thread(Runner& runner);
   void run_tasks(Runner& runner);
   void end_broken(Runner& runner, std::exception_ptr error);
-  /// What the pool has said, unless it is to wait. False if the handler was given up meanwhile.
+  /// Carries out the pool's answer, except wait. False if the handler was given up meanwhile.
   [[nodiscard]] bool carry_out(Pool::Next next, Runner& runner);
   /// Runs the handler, and hands the report on. False if the handler was given up meanwhile.
   [[nodiscard]] bool run_task(Runner& runner);
@@ -239,7 +239,7 @@ bool Executor::State::run_task(Runner& runner) {
   return true;
 }
 
-/// Before the task leaves the slot: held() must not miss it in between.
+/// The executor hands the report on before the task leaves its slot, so that held() always finds the task.
 void Executor::State::hand_on(Runner& runner, Report report) const {
   note_end(runner, report);
   around.listener.on_report(std::move(report));

@@ -23,7 +23,7 @@ std::string reason_of(const OtlpPost::Answer& answer) {
   return answer.status == 0 ? answer.error : "it answers " + std::to_string(answer.status);
 }
 
-/// What a collector says of its answer, behind a colon.
+/// The text of a collector's answer, behind a colon.
 std::string words_of(const OtlpPost::Answer& answer) {
   const std::string words = db::one_line(answer.body.substr(0, most_bytes_of_reason));
   return words.empty() ? "" : ": " + escaped(words);

@@ -32,8 +32,8 @@ class OtlpExporter {
   /// May be used after the exporter has ended: its spans are dropped then.
   [[nodiscard]] const std::shared_ptr<Tracer>& tracer() const noexcept { return tracer_; }
 
-  /// Sends what waits, for 3 s at most and one try for each request, and ends the thread. What is left is dropped. A
-  /// second call does nothing.
+  /// Sends what waits, for 3 s at most and one try for each request, and ends the thread. The exporter drops the
+  /// remaining spans. A second call does nothing.
   void stop();
 
  private:

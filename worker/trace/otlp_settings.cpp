@@ -182,7 +182,7 @@ std::optional<std::string> endpoint_from(OtlpReader& reader) {
   return own ? own->value : with_path_of_traces(given->value);
 }
 
-/// Whether spans are to be exported by OTLP at all, if there is an endpoint.
+/// Whether the worker exports spans by OTLP at all, if there is an endpoint.
 bool is_wanted(OtlpReader& reader) {
   const auto disabled = reader.first_of({"OTEL_SDK_DISABLED"});
   if (disabled && in_lower_case(disabled->value) == "true") return false;

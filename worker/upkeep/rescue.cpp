@@ -73,8 +73,8 @@ Report lost_report(const sql::LostTasks::Row& lost, const RetryPolicy& policy, c
   return report;
 }
 
-/// Runs `what` in a transaction, as the only rescuer of the worker's tasks. Does nothing if another rescuer is at it,
-/// or the rescue is done.
+/// Runs `what` in a transaction, as the only rescuer of the worker's tasks. Does nothing if another worker rescues
+/// these tasks, or the rescue is done.
 template <class What>
 void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& what) {
   connection.transaction([&] {

@@ -29,7 +29,7 @@ struct Refusal {
 
 struct Rescued {
   std::size_t tasks = 0;
-  bool all = true;  ///< false: another session has locked some tasks, another worker is at it, or some were refused
+  bool all = true;  ///< false: another session has locked some tasks, another worker rescues them, or some were refused
   std::vector<Refusal> refusals = {};
 };
 

@@ -1,9 +1,10 @@
 -- Lists schedules with their settings, their next time and their last tick, in the order of their names. @name: this schedule
 -- alone. @most: at most so many; null: all. @after: names behind this one. @states: the first words of their states. @tasks:
--- patterns of their tasks. next_at_us: the tick that a worker would fire next, or the first if a paused schedule were resumed now; null: there is none, or
--- the server does not know the time zone any more. next_text: the same on the clock of that zone. overdue_us: for how long a tick has been due that no worker
--- has fired; null: for less than a second. passed_over_text: as next_text, the first time at which the schedule does not fire since the server's clock was
--- ahead. Args are redacted as their task declares.
+-- patterns of their tasks. next_at_us: the tick that a worker would fire next. For a paused schedule: the first tick if
+-- an operator resumed it now. Null: there is none, or the server no longer knows the time zone. next_text: the same on
+-- the clock of that zone. overdue_us: for how long a tick has been due that no worker has fired; null: for less than a
+-- second. passed_over_text: as next_text, the first time at which the schedule does not fire since the server's clock
+-- was ahead. Args are redacted as their task declares.
 -- gives: now_us bigint, name text, task text, spec text, time_zone text, args text, args_version int, queue text?, priority int
 -- gives: jitter_ms bigint, overlap text, catch_up_ms bigint?, catch_up_limit int?, state text, is_declared boolean
 -- gives: next_at_us bigint?, next_text text?, overdue_us bigint?, has_live_worker boolean, passed_over_text text?, paused_at_us bigint?

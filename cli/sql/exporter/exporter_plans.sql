@@ -1,6 +1,6 @@
--- The first statement of a transaction in which the exporter reads. Workers' statements are planned by indexes, once. Those
--- of the exporter read whole small tables, and only the days that their values name. Each of them has @timeout_ms, and
--- @lock_timeout_ms of it for a lock.
+-- The first statement of a transaction in which the exporter reads. Workers' statements are planned by indexes, once.
+-- The exporter's statements read whole small tables, and only the days that their values name. Each statement has
+-- @timeout_ms, and @lock_timeout_ms of that time for a lock.
 -- gives: seqscan text, plans text, timeout text, lock_timeout text
 select set_config('enable_seqscan', 'on', true) as seqscan, set_config('plan_cache_mode', 'force_custom_plan', true) as plans,
        set_config('statement_timeout', @timeout_ms::text, true) as timeout, set_config('lock_timeout', @lock_timeout_ms::text, true) as lock_timeout

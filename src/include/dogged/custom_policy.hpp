@@ -27,7 +27,7 @@ namespace dogged {
 struct FailedAttempt {
   std::string_view error_code;
   std::string_view error_message;
-  /// The wait that the error asks for. It replaces whatever delay the function gives.
+  /// The wait that the error asks for. This wait replaces the delay that the function gives.
   std::optional<milliseconds> retry_after = {};
   /// The exception that was thrown in this process; null in a worker.
   std::exception_ptr exception = {};

@@ -1,4 +1,4 @@
-// A policy and its options, made once and used for many calls, each of which ends in bounded time.
+// A policy and its options, made once and used for many calls. Each call ends in bounded time.
 //
 //   const dogged::RetryExecutor fetching{dogged::exponential(100ms).with_max_retries(4)};
 //   auto page = fetching.execute([&] { return fetch(url); });                          // 5 minutes in all at most

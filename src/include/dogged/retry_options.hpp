@@ -59,8 +59,8 @@ template <class... Errors>
 struct RetryOptions {
   /// Once it is set, no wait and no attempt begins, and a wait under way ends. A success still counts.
   std::stop_token stop = {};
-  /// Of the whole retry: no attempt begins at it or later, and no wait that would end later. max(): none. A point
-  /// in time can be passed on: `.deadline = context.deadline()` in a handler.
+  /// The end of the whole retry: no attempt begins then or later, and no wait ends later. max(): none. A point in time
+  /// can be passed on: `.deadline = context.deadline()` in a handler.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   /// The time of each attempt, 1 ms to 24 h; 0: none. Nothing can end a function that runs, so fn has to honour
   /// AttemptContext::deadline. A late success is a success; a late failure is an AttemptTimeout.

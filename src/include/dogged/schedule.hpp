@@ -32,9 +32,9 @@ enum class Overlap {
 
 /// The ticks to make up for, of those that no worker could fire in time.
 struct CatchUp {
-  /// Those that are no older; 0 to 366 days. Unset: however old.
+  /// Workers make up for ticks that are no older; 0 to 366 days. Unset: however old.
   std::optional<std::chrono::milliseconds> window = std::chrono::hours{1};
-  /// The latest of them, so many; 0 to 10,000. Unset: all.
+  /// Workers make up for so many of these ticks, the latest ones; 0 to 10,000. Unset: all.
   std::optional<int> limit = 1;
 };
 
@@ -54,7 +54,8 @@ struct ScheduleOptions {
   CatchUp catch_up = {};
   /// The spec may fire more often than every 10 s.
   bool allow_frequent = false;
-  /// The name that the schedule had before. It keeps its ticks, so that none fires a second time. Empty: none.
+  /// The name that the schedule had before. The schedule keeps its ticks, so that none fires a second time. Empty:
+  /// none.
   std::string_view formerly = {};
 };
 

@@ -84,7 +84,8 @@ std::invoke_result_t<Work&> Context::step(std::string_view name, Work&& work) {
 }
 
 /// Ends an attempt that waits without a worker (Context::sleep, Context::wait_event). The task is back in its queue
-/// already when this is thrown: let it pass. It is no std::exception, so that a handler does not take it for a failure.
+/// already when this is thrown: let the exception pass. Suspended is no std::exception, so that a handler does not take
+/// it for a failure.
 class Suspended {
  public:
   explicit Suspended(milliseconds delay, std::string reason) : delay_(delay), reason_(std::move(reason)) {}

@@ -31,8 +31,9 @@ struct AttemptBegin {
   std::string_view task_name;
   std::string_view queue;
   std::string_view worker;  ///< its name
-  /// The span that enqueued the task; nothing if the producer gave none, or none that is a W3C traceparent. The first
-  /// attempt is to be its child. A further attempt is to be the root of a trace of its own, with a link to it.
+  /// The span that enqueued the task; nothing if the producer gave none, or none that is a W3C traceparent. The tracer
+  /// must make the first attempt a child of this span. A further attempt must be the root of a trace of its own, with a
+  /// link to this span.
   std::optional<TraceContext> producer;
   std::chrono::system_clock::time_point at;  ///< by the worker's clock
 };
@@ -45,8 +46,8 @@ class AttemptSpan {
   /// The handler's Context::trace(). Asked once, right after the attempt began.
   [[nodiscard]] virtual TraceContext context() const = 0;
   /// The attempt has ended so, as far as the worker knows. Called once, and mostly on the handler's thread, after the
-  /// hooks (Middleware). On another thread while the handler still runs if the handler was given up. It must not
-  /// block, nor call the worker.
+  /// hooks (Middleware). On another thread while the handler still runs if the handler was given up. The function must
+  /// not block, nor call the worker.
   virtual void ended(const AttemptEnd& end) noexcept = 0;
   /// The handler's thread leaves the span: called on that thread, after the hooks, before or after ended().
   virtual void left() noexcept {}
@@ -80,7 +81,7 @@ class SendSpan {
 
   /// The trace_context of the call's tasks: their first attempts are children of it. Asked once.
   [[nodiscard]] virtual TraceContext context() const = 0;
-  /// Called once, on the thread of send_begins(). It must not block.
+  /// Called once, on the thread of send_begins(). The function must not block.
   virtual void ended(const SendEnd& end) noexcept = 0;
 
  protected:

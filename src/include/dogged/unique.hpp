@@ -31,8 +31,8 @@ enum class UniqueWhile {
   kept,     ///< for Unique::period; without a period as long as the database keeps the task
 };
 
-/// What an enqueue does if a task holds its unique key. The values are those of the SQL type unique_conflict. Only a
-/// pending holder is changed: a running one is left as it is.
+/// The action of an enqueue if a task holds its unique key. The values are those of the SQL type unique_conflict. Only
+/// a pending holder is changed: a running one is left as it is.
 enum class OnConflict {
   keep,            ///< nothing
   refuse,          ///< throws UniqueConflict
@@ -54,7 +54,7 @@ enum class OnConflict {
   return texts[static_cast<std::size_t>(conflict)];
 }
 
-/// What makes a task unique among those of its name.
+/// The rule by which a task is unique among the tasks of its name.
 struct Unique {
   /// For `by`: the whole of the args, or only the task's name.
   static constexpr JsonPointers all_args{""};
@@ -68,7 +68,7 @@ struct Unique {
   std::optional<milliseconds> period = {};
   /// The state in which a task holds the key.
   UniqueWhile while_ = UniqueWhile::live;
-  /// What a call does if a task holds the key.
+  /// The action of a call if a task holds the key.
   OnConflict on_conflict = OnConflict::keep;
   /// The first run is moved no further than this after the holder was enqueued. More than 0. Only with `reschedule`,
   /// `debounce` and `debounce_merge`, because nothing else moves the run. Unset: any number of calls may move it.
@@ -77,7 +77,7 @@ struct Unique {
   friend constexpr bool operator==(const Unique&, const Unique&) = default;
 };
 
-/// What an enqueue of a unique task did.
+/// The outcome of an enqueue of a unique task.
 enum class EnqueueOutcome {
   enqueued,  ///< there is a new task
   existed,   ///< another task holds the key; nothing has changed

@@ -1,7 +1,7 @@
--- Enqueues many tasks of which some are unique, with arrays like those of enqueue_many.sql. @unique_key: '' for none;
+-- Enqueues many tasks, some of them unique, with arrays like those of enqueue_many.sql. @unique_key: '' for none;
 -- @unique_by: each the text of an array, '' for none; a task with neither is not unique. @period_ms, @latest_ms: the
 -- least bigint for none. The answer has a line for each range of consecutive ids with the same outcome, in the order of
--- the tasks: "enqueued 7 9". It is recorded with the idempotency key.
+-- the tasks: "enqueued 7 9". The answer is recorded with the idempotency key.
 -- gives: answer text
 select made.answer
   from (select string_agg(r.outcome || ' ' || r.first || ' ' || r.last, E'\n' order by r.position) as answer

@@ -1,7 +1,7 @@
 -- Records that step @name of task @task_id has ended with @result; it began @began_us_ago before now. Fenced: there is no
 -- row unless worker @worker_id runs attempt @attempt. The task's row is not locked: a lock would hold up the report of
--- the attempt (complete.sql). So a worker that loses the task meanwhile may record its step all the same. That does no
--- harm, because the record of the latest attempt counts (recorded_step.sql).
+-- the attempt (complete.sql). So a worker that loses the task meanwhile may record its step all the same. Such a record
+-- does no harm, because the record of the latest attempt counts (recorded_step.sql).
 --
 -- The statement does not look whether the step is on record already. That look locked each day's partition, and took a
 -- third of the server's CPU for a step (docs/decisions/0017). A worker that did not get the answer asks before it sends

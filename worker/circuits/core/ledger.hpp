@@ -32,22 +32,22 @@ class CircuitLedger {
 
     friend bool operator==(const Admission&, const Admission&) = default;
   };
-  /// What became of a circuit that was read.
+  /// How a read circuit compares with the ledger's state.
   enum class Kept {
     stale,      ///< the ledger knows a later state, because two threads may ask at once
     as_before,  ///< its state is the one that the ledger knew
     new_state,
   };
 
-  // What the database says.
+  // Events from the database.
 
-  /// All circuits: those that are not among them do not exist any more. Gives what became of each.
+  /// All circuits: a circuit that is not among them no longer exists. Gives the comparison for each.
   std::vector<Kept> on_read(const std::vector<circuit::SharedCircuit>& circuits, TimePoint asked_at);
   /// One circuit, which this worker has asked or told.
   Kept on_changed(const circuit::SharedCircuit& circuit, TimePoint asked_at);
   /// Another session has locked the circuit's row. True once, after 5 s: workers hold the lock for moments.
   [[nodiscard]] bool on_locked(std::string_view name, TimePoint now);
-  /// The next connection may be to another server. What was noted stays.
+  /// The next connection may be to another server. Noted events stay.
   void forget() { known_.clear(); }
 
   [[nodiscard]] CircuitState state(std::string_view name) const { return known(name).circuit.circuit.state; }
@@ -66,11 +66,10 @@ class CircuitLedger {
   /// that they do not all come back at once.
   [[nodiscard]] milliseconds wait_of_next(std::string_view name, const Admission& admission, double draw);
 
-  // What attempts say.
+  // Events from attempts.
 
   void note(std::string_view name, detail::CircuitEvent event);
-  /// When what was noted is to be written: never if nothing was noted, and after a pause if the last try has left
-  /// events.
+  /// The time of the next write: never if nothing was noted, and after a pause if the last try has left events.
   [[nodiscard]] TimePoint writes_at() const noexcept { return noted_.empty() ? never : tries_at_; }
   /// Takes what was noted, except what leaves a circuit as the ledger knows it.
   [[nodiscard]] EventsByCircuit take_noted();

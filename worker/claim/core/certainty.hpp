@@ -21,7 +21,7 @@ class Certainty {
   enum class State {
     sure,         ///< the worker knows every task that runs under it
     in_doubt,     ///< the answer to a claim or a release was lost, or the statement is still under way
-    reconciling,  ///< a new session has begun; tasks that the worker does not know are to be given back
+    reconciling,  ///< a new session has begun; the worker gives back the tasks that it does not know
     some_locked,  ///< tasks are known and to be given back, but another session has locked their rows: unreleased()
   };
   enum class Ask { nothing, begin_session, give_back };

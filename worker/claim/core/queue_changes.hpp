@@ -30,7 +30,7 @@ struct QueueChanges {
   friend bool operator==(const QueueChanges&, const QueueChanges&) = default;
 };
 
-/// `own_concurrency`: as the worker was started. It is in force where operators have set none.
+/// `own_concurrency`: as the worker was started. This concurrency is in force where operators have set none.
 [[nodiscard]] inline QueueChanges changes_of(const QueueTerms& before, const QueueSettings& now,
                                              std::size_t own_concurrency) {
   QueueChanges changes;

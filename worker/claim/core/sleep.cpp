@@ -99,7 +99,7 @@ void Sleep::on_oldest_transaction(std::int64_t oldest, TimePoint now) {
 
 void Sleep::on_failure() noexcept { state_ = State::busy; }
 
-/// The claimer waits as long again as it has waited for those transactions.
+/// The claimer doubles its wait for those transactions. The wait so far is the time since the claimer fell asleep.
 SteadyClock::duration Sleep::until_ended(TimePoint now) const {
   const auto longest = std::max<SteadyClock::duration>(poll_interval_, first_wait_for_transactions);
   return std::clamp<SteadyClock::duration>(now - asleep_at_, first_wait_for_transactions, longest);

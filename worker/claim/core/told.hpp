@@ -7,7 +7,7 @@ namespace dogged::runtime {
 
 /// The messages since the claimer last emptied its inbox.
 struct Told {
-  bool has_ready = false;       ///< tasks of any queue are ready, and the other workers are to be woken as well
+  bool has_ready = false;       ///< tasks of any queue are ready, and the claimer wakes the other workers
   bool has_rescued = false;     ///< tasks of any queue are ready; the other workers were woken
   TimePoint due_at = never;     ///< when the earliest scheduled retry is due
   bool server_is_back = false;  ///< the connection was lost for a while, and the next one may be to another server

@@ -44,10 +44,10 @@ class Watermarks {
   /// The part of each lane that may be settled now, if every transaction has ended that took a position up to
   /// `last_position`.
   [[nodiscard]] std::vector<Range> unsettled(std::int64_t last_position) const;
-  /// In the lane of `place` no task is or will be ready up to it. Claims do not look there again before it is
-  /// forgotten.
+  /// No task in the lane of `place` is ready up to `place`, and none will be. Claims do not look there again before the
+  /// place is forgotten.
   void settle(Place place);
-  /// All lanes are to be settled from their beginnings.
+  /// The claimer settles all lanes anew, from their beginnings.
   void forget_settled();
   void forget();
 

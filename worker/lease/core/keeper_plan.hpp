@@ -45,8 +45,8 @@ class KeeperPlan {
   KeeperPlan(const Settings& settings, TimePoint now) noexcept
       : settings_(settings), beat_at_(now), look_at_(now), write_at_(now) {}
 
-  /// `holds_tasks`: only then there may be something to cancel. A task that is claimed later is asked for next time, or
-  /// notified of.
+  /// `holds_tasks`: whether the worker holds tasks; without tasks, there is nothing to cancel. For a task that the
+  /// worker claims later, the keeper finds a cancellation at its next look, or by a notification.
   [[nodiscard]] Action next(TimePoint now, bool holds_tasks) noexcept;
   [[nodiscard]] State state() const noexcept { return state_; }
 
@@ -59,7 +59,7 @@ class KeeperPlan {
   /// tasks for minutes, and operators must not take the worker for one that claims.
   void on_draining() noexcept;
   /// The keeper is to end soon. The first call counts. Without a connection the keeper does not write its last
-  /// progress: a new connection may take long to fail, and an end in time matters more.
+  /// progress. A new connection may take long to fail, and an end in time matters more.
   void on_stopping(bool is_connected) noexcept;
   void on_listening() noexcept;
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.

@@ -53,8 +53,8 @@ struct Rerun {
 class ReportBatch {
  public:
   enum class State {
-    sending,     ///< part() is to be sent
-    explaining,  ///< not_taken() are to be explained
+    sending,     ///< the completer sends part()
+    explaining,  ///< the completer asks why not_taken() were refused
     ended,       ///< every report is settled: taken, to be sent again with another batch, or fenced
   };
   enum class Remedy { halved, stripped, none };
@@ -88,7 +88,7 @@ class ReportBatch {
   /// The attempts whose reports are not settled. The worker no longer holds the others: after a failover that loses a
   /// recorded report, the worker gives the task back.
   [[nodiscard]] std::vector<Attempt> unsettled() const;
-  /// The reports that got on record since the last call. They are valid while the batch lives.
+  /// The reports that got on record since the last call. The answer is valid while the batch lives.
   [[nodiscard]] std::vector<Taken> take_taken();
   /// Of an ended batch: the reports to be sent again.
   [[nodiscard]] std::vector<Report> take_again();

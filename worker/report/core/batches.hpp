@@ -43,8 +43,8 @@ class ReportBatches {
   [[nodiscard]] bool is_empty() const noexcept { return waiting_.empty() && !in_flight_; }
   /// Reports that are not written yet, including those in flight.
   [[nodiscard]] std::size_t size() const noexcept;
-  /// The attempts of these reports. Attempts that are on record already are none of the worker's: after a failover that
-  /// loses the record, the worker gives the task back.
+  /// The attempts of these reports. The worker no longer holds attempts that are on record: after a failover that loses
+  /// the record, the worker gives the task back.
   [[nodiscard]] std::vector<Attempt> held() const;
 
   /// Takes the next batch, which is in flight from then on; empty if no report waits. The last one must be written.

@@ -41,7 +41,7 @@ class CompleterPlan {
   struct Facts {
     bool has_reports = false;       ///< some report waits for its batch
     bool is_lease_lapsed = false;   ///< while it is, no batch is sent
-    TimePoint circuits_at = never;  ///< when events of circuits are to be written; never: there are none
+    TimePoint circuits_at = never;  ///< when the completer writes events of circuits; never: there are none
   };
 
   [[nodiscard]] Action next(const Facts& facts, TimePoint now) noexcept;

@@ -44,7 +44,7 @@ struct Circumstances {
 [[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at,
                                             TimePoint now, double draw);
 
-/// The report of an attempt whose handler has not begun, because the task is to be cancelled.
+/// The report of an attempt whose handler has not begun, because the task was cancelled while it waited for a thread.
 [[nodiscard]] Report report_not_begun(const ClaimedTask& task, TimePoint now);
 
 }  // namespace dogged::runtime

@@ -33,7 +33,7 @@ class Pool {
 
     const ClaimedTask task;
     const TimePoint started_at;
-    const TimePoint deadline;  ///< when its stop token is to be set; never: it has no timeout
+    const TimePoint deadline;  ///< when the pool asks to set its stop token; never: the task has no timeout
   };
   enum class SlotState {
     idle,       ///< its thread waits for a task
@@ -52,14 +52,14 @@ class Pool {
     friend class Pool;
     SlotState state_ = SlotState::idle;
     std::optional<Run> run_;
-    TimePoint stopped_at_{};                // when its stop token was to be set
+    TimePoint stopped_at_{};                // when the pool asked to set its stop token
     StopReason reason_ = StopReason::none;  // and why
   };
   enum class Next {
     wait,       ///< nothing may begin
     expired,    ///< a task expired before it could begin: take_expired() has it
-    cancelled,  ///< the handler of Slot::run() never begins: its attempt is to be reported as cancelled
-    run,        ///< Slot::run() is to be run
+    cancelled,  ///< the handler of Slot::run() never begins: its thread reports the attempt as cancelled
+    run,        ///< the thread runs Slot::run()
   };
   /// A stop token to be set: that of the handler in a slot.
   struct Stop {
@@ -72,7 +72,7 @@ class Pool {
   /// The work that is due at a point in time.
   struct Due {
     std::vector<Stop> stops = {};
-    std::vector<std::size_t> overdue = {};  ///< the slots whose handlers are to be given up, from the last to the first
+    std::vector<std::size_t> overdue = {};  ///< the slots whose handlers the executor gives up, the last slot first
     TimePoint next = never;                 ///< when something is due next
   };
   struct Load {

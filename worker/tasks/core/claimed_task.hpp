@@ -49,7 +49,7 @@ struct ClaimedTask {
 /// When the timeout is over of an attempt that began at `started_at`; never if it has none.
 [[nodiscard]] TimePoint deadline_of(const ClaimedTask& task, TimePoint started_at);
 
-/// What the database knows of an attempt that has ended, as far as its worker can tell.
+/// How much of an ended attempt is on record, as far as its worker can tell.
 enum class Record {
   to_send,            ///< nothing: the report tells
   perhaps_committed,  ///< complete_in may have committed its success: then the task is rightly not held any more

@@ -31,7 +31,7 @@ class ExportPlan {
     RetryPolicy retry = exponential(milliseconds{1'000}).with_max_retries(4).with_max_delay(milliseconds{5'000});
   };
 
-  /// What the queue holds.
+  /// The spans that wait in the queue.
   struct Queued {
     std::size_t spans = 0;
     TimePoint oldest_at = never;  ///< when the first of them came
@@ -49,7 +49,7 @@ class ExportPlan {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// What becomes of a batch.
+  /// The plan's decision on a batch.
   enum class Verdict {
     taken,
     refused,    ///< the collector will never take it

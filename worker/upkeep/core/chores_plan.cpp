@@ -24,8 +24,8 @@ ChoresPlan::Action ChoresPlan::next(TimePoint now) noexcept {
   return {.step = Step::disconnect};
 }
 
-/// The extent stays `everything` until a retention has thinned all that it met: thinning that was postponed or broke
-/// off need not wait for the next day that is dropped.
+/// The extent stays `everything` until a retention has thinned every day that it met. So thinning that was postponed or
+/// broke off need not wait for the next dropped day.
 void ChoresPlan::on_retention_applied(const std::vector<retention::Step>& steps) noexcept {
   const auto is_left = [](const retention::Step& step) { return !step.is_done(); };
   const auto is_left_thinning = [&](const retention::Step& step) { return step.is_thinning && is_left(step); };

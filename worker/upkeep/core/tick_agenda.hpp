@@ -13,7 +13,7 @@ class TickAgenda {
  public:
   struct Settings {
     milliseconds others_later{300};
-    milliseconds again_while_locked{100};  ///< other workers are at it
+    milliseconds again_while_locked{100};  ///< other workers have locked the schedules
     milliseconds again_after_refusal{1'000};
   };
 

@@ -83,8 +83,8 @@ inline constexpr std::string_view webdav = "https://www.rfc-editor.org/rfc/rfc49
 inline constexpr std::string_view cloudflare =
     "https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/";
 
-/// Statuses of one digit are classes, for those of it that are not listed: section 15 has 499 read as 400, and 599 as
-/// 500. A 5xx says that the server has failed, not that the request is wrong (15.6), so that trying again may help.
+/// A one-digit status stands for the unlisted statuses of its class: section 15 has 499 read as 400, and 599 as 500. A
+/// 5xx says that the server has failed, not that the request is wrong (15.6), so that trying again may help.
 inline constexpr CodeRow http_rows[] = {
     {3, "3xx", "HTTP_3XX", permanent, "a redirect that was not followed"},
     {4, "4xx", "HTTP_4XX", permanent, "the request is wrong"},
@@ -124,7 +124,7 @@ inline constexpr CodeRow http_rows[] = {
 inline constexpr CodeTable http{CodeSource::http, "HTTP_", "https://www.rfc-editor.org/rfc/rfc9110#section-15",
                                 http_rows};
 
-/// Names of two characters are classes, for those of it that are not listed.
+/// A two-character name stands for the unlisted names of its class.
 inline constexpr CodeRow sqlstate_rows[] = {
     {"08", "PG_08", transient, "the connection failed"},
     {"08000", "PG_08000", transient, "connection_exception"},

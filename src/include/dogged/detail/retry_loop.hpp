@@ -41,7 +41,7 @@ class RetryLoop {
   /// Keeps references to both. `spent`: retries of the policy that were made before.
   RetryLoop(const CallPolicy& policy, const RetryOptions& options, int spent = 0);
 
-  /// Whether another attempt is to be made: false once the retry has ended.
+  /// True if the loop makes another attempt; false once the retry has ended.
   [[nodiscard]] bool begin_attempt();
   /// Of the attempt that was begun.
   [[nodiscard]] const AttemptContext& context() const noexcept { return context_; }

@@ -52,9 +52,9 @@ struct StepInTransaction {
 };
 [[nodiscard]] SqlCall step_call(const StepInTransaction& step, const std::string& schema);
 
-/// Throws dogged's own error for the server's answer to one of these statements, if there is one: InvalidInput,
-/// LeaseLost or SchemaMismatch, and for a step TaskError. Otherwise the function returns, and the caller passes on
-/// libpqxx's exception. `tasks` are those that were to be enqueued.
+/// Throws dogged's own error for the server's answer to one of these statements, if there is one. The error is
+/// InvalidInput, LeaseLost or SchemaMismatch, and for a step TaskError. Otherwise the function returns, and the caller
+/// passes on libpqxx's exception. `tasks`: the tasks of the refused call.
 void explain_refusal(const std::string& server_text, const std::string& sqlstate, std::span<const NewTask> tasks);
 
 }  // namespace detail
