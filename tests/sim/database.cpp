@@ -245,6 +245,7 @@ WorkerRow& Database::row_of(std::int64_t worker) {
 std::int64_t Database::register_worker(milliseconds lease, std::optional<std::int64_t> previous, const Queues& queues) {
   if (previous) end_lease(row_of(*previous));
   WorkerRow& row = now_.workers[++last_worker_];
+  row.began_at = now();
   row.lease_until = now() + lease;
   row.queues = queues;
   return last_worker_;
@@ -615,6 +616,8 @@ runtime::Outlook Database::upkeep_due(std::int64_t worker, std::optional<millise
   outlook.has_expired =
       std::any_of(now_.live.begin(), now_.live.end(), [&](TaskId id) { return has_expired(now_.tasks.at(id), back); });
   outlook.tick_due_in = tick_due_in();
+  const TimePoint newest = now_.workers.empty() ? now() : now_.workers.rbegin()->second.began_at;
+  outlook.newest_began_ago = std::chrono::floor<milliseconds>(now() - newest);
   return outlook;
 }
 

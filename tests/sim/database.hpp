@@ -2,6 +2,7 @@
 // A statement takes effect at once and whole, as under its row locks in PostgreSQL.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -92,6 +93,7 @@ using Queues = std::set<std::string>;
 
 struct WorkerRow {
   Queues queues = {};
+  TimePoint began_at{};
   TimePoint lease_until{};
   bool lease_ended = false;
   bool stopped = false;  // in order
@@ -130,6 +132,17 @@ struct WaitRow {
   TimePoint until{};
   std::optional<std::int64_t> payload = {};  // of an event that has come
 };
+
+/// What a handler has said last: a row of dogged.task_progress.
+struct ProgressRow {
+  int attempt = 0;
+  std::int64_t value = 0;
+};
+/// By task and attempt.
+using Progress = std::map<std::pair<TaskId, int>, std::int64_t>;
+
+/// A statement that PostgreSQL may refuse for a while: a right is missing, or a row is locked.
+enum class Work { ticks, comparison, progress };
 
 /// The last task of a key: a row of dogged.unique_keys.
 struct KeyRow {
@@ -224,6 +237,9 @@ class Database {
 
   /// Called with a worker that runs a task whose cancellation is requested.
   std::function<void(std::int64_t)> on_cancel = [](std::int64_t) {};
+  /// Called when a worker announces that it has registered.
+  std::function<void()> on_worker_began = [] {};
+  std::function<void()> on_schedules_changed = [] {};
 
   // Producers. A transaction has its id before it takes positions, and looks for sleepers before it commits.
   struct NewTask {
@@ -314,6 +330,8 @@ class Database {
     std::int64_t next_transaction = 1;
     std::map<std::int64_t, std::vector<TaskId>> calls = {};
     ScheduleRow schedule = {};
+    std::optional<ScheduleSettings> declared = {};  // the last schedule of a program
+    std::map<TaskId, ProgressRow> progress = {};
     StepRows steps = {};
     std::map<TaskId, std::set<int>> steps_again = {};  // attempts up to which steps do not count
     std::map<StepOfTask, CheckpointRow> checkpoints = {};
@@ -334,6 +352,7 @@ class Database {
   /// `previous`: the lease of the worker's last incarnation, which is ended.
   [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous,
                                              const Queues& queues = {"default"});
+  void announce_worker() { on_worker_began(); }
   [[nodiscard]] bool heartbeat(std::int64_t worker, milliseconds lease);
   /// The attempts that the worker runs and is to cancel.
   [[nodiscard]] std::vector<runtime::Attempt> cancelling(std::int64_t worker) const;
@@ -494,6 +513,12 @@ class Database {
     std::optional<milliseconds> due_in = {};
   };
   Fired fire_due_ticks();
+  /// The schedule of a worker's program. Nothing: the program declares none.
+  void declare_schedule(const std::optional<ScheduleSettings>& settings);
+  void write_progress(const Progress& said);
+  void refuse(Work work, Duration time);
+  [[nodiscard]] TimePoint refused_until(Work work) const { return refused_until_.at(static_cast<std::size_t>(work)); }
+  [[nodiscard]] bool is_refused(Work work) const { return scheduler_.now() < refused_until(work); }
   /// A tick falls due within less than `distance`, or did so.
   [[nodiscard]] bool is_near_a_tick(Duration distance) const;
   /// Gives how many.
@@ -602,6 +627,7 @@ class Database {
   Queues paused_;
   std::map<std::string, std::optional<RetryBudgetSettings>> retry_budgets_;
   std::map<std::string, std::int64_t> circuit_locks_;  // the number of the lock, by circuit
+  std::array<TimePoint, 3> refused_until_{};           // by work
   Durable now_;
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;

@@ -45,6 +45,7 @@ bool is_superseded_by(Overlap overlap, const ScheduleRow::Tick& tick) {
 void Database::set_schedule(const ScheduleSettings& settings, milliseconds first_in) {
   now_.schedule = {.settings = settings, .first_at = now() + first_in, .next_at = now() + first_in};
   now_.schedule.fires_at = fires_at_of(now_.schedule.next_at);
+  on_schedules_changed();
 }
 
 void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_time_in) {
@@ -63,6 +64,7 @@ void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_
     schedule.changes.push_back({decided_until, schedule.next_at});
   }
   if (!schedule.is_paused) schedule.fires_at = looked_after_at();
+  on_schedules_changed();
 }
 
 void Database::pause_schedule() {
@@ -77,6 +79,7 @@ void Database::pause_schedule() {
   }
   schedule.is_paused = true;
   now_.schedule.fires_at.reset();
+  on_schedules_changed();
 }
 
 void Database::resume_schedule() {
@@ -88,6 +91,7 @@ void Database::resume_schedule() {
   }
   schedule.next_at = next_tick(schedule, std::max(now(), schedule.last_tick_at.value_or(now())));
   schedule.fires_at = looked_after_at();
+  on_schedules_changed();
 }
 
 int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap overlap) {
@@ -109,6 +113,7 @@ int Database::backfill_schedule(milliseconds from, milliseconds until, Overlap o
   if (overlap == Overlap::allow_all) schedule.live_tasks = live_before;
   if (last < schedule.next_at) note_last_tick(last);
   if (!schedule.is_paused) schedule.fires_at = looked_after_at();
+  on_schedules_changed();
   return started;
 }
 

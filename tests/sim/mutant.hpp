@@ -72,31 +72,41 @@ enum class Mutant {
   circuit_that_is_not_locked,            ///< of two workers that change a circuit at once, one overwrites the other
   circuit_that_changes_in_silence,       ///< no worker is notified of a circuit's new state
   // The worker's drivers.
-  begins_after_the_lapse,               ///< a task begins when the time of its lease is over
-  begins_after_its_expiry,              ///< a task that has waited for a thread begins after its expires_at
-  renewal_counts_from_its_answer,       ///< and not from when it was asked for
-  forgets_what_waits,                   ///< the held tasks leave out those that wait for a thread
-  forgets_what_is_reported,             ///< and those whose report is not written
-  drops_a_report,                       ///< a report whose sending failed is not sent again
-  ignores_a_lost_answer,                ///< the claimer goes on after a lost answer as if nothing was asked
-  sleeps_before_it_listens,             ///< notifications of before are lost
-  forgets_a_deferral,                   ///< a task whose retry is not due at once is never promoted
-  stops_without_giving_back,            ///< a worker that stops leaves its tasks to be rescued
-  interrupts_what_has_not_begun,        ///< a worker that stops records its waiting tasks as interrupted
-  spends_a_retry_on_an_interruption,    ///< an interrupted attempt costs a retry
-  gives_no_handler_up,                  ///< a handler that ignores its stop token runs on
-  ignores_the_next_lapse,               ///< upkeep does not look when the next lease lapses
-  ends_leases_once_the_server_is_back,  ///< live workers have no time to renew theirs
-  looks_late_for_ticks,                 ///< upkeep asks for due ticks only when it looks at leases
-  waits_for_a_notification,             ///< a worker that only polls does not look by itself
-  reads_no_circuits,                    ///< a worker goes by the circuits as they were when it began
-  half_open_lets_all_through,           ///< a half-open circuit bounds no probes
-  probes_never_expire,                  ///< the place of a probe whose worker has died stays taken
-  drops_circuit_events,                 ///< what could not be written of attempts is forgotten
-  writes_circuit_events_again,          ///< what was written of attempts is written once more
-  budget_is_not_asked,                  ///< retries begin beyond the budget of their queue
-  budget_that_is_not_refilled,          ///< for the budget, no time passes
-  budget_of_first_runs,                 ///< first runs spend the budget of retries
+  begins_after_the_lapse,                 ///< a task begins when the time of its lease is over
+  begins_after_its_expiry,                ///< a task that has waited for a thread begins after its expires_at
+  renewal_counts_from_its_answer,         ///< and not from when it was asked for
+  forgets_what_waits,                     ///< the held tasks leave out those that wait for a thread
+  forgets_what_is_reported,               ///< and those whose report is not written
+  drops_a_report,                         ///< a report whose sending failed is not sent again
+  ignores_a_lost_answer,                  ///< the claimer goes on after a lost answer as if nothing was asked
+  sleeps_before_it_listens,               ///< notifications of before are lost
+  forgets_a_deferral,                     ///< a task whose retry is not due at once is never promoted
+  stops_without_giving_back,              ///< a worker that stops leaves its tasks to be rescued
+  interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
+  spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
+  gives_no_handler_up,                    ///< a handler that ignores its stop token runs on
+  ignores_the_next_lapse,                 ///< upkeep does not look when the next lease lapses
+  ends_leases_once_the_server_is_back,    ///< live workers have no time to renew theirs
+  looks_late_for_ticks,                   ///< upkeep asks for due ticks only when it looks at leases
+  waits_for_a_notification,               ///< a worker that only polls does not look by itself
+  forgets_that_a_worker_began,            ///< upkeep does not look when a worker has registered
+  forgets_that_schedules_changed,         ///< upkeep asks for the ticks of a changed schedule when it looks
+  gives_refused_ticks_up,                 ///< upkeep never tries ticks again that were refused
+  takes_refused_ticks_for_a_lost_server,  ///< upkeep does not look while ticks are refused
+  forgets_a_refused_comparison,           ///< upkeep takes declarations that were refused for compared
+  stops_before_its_rescue,                ///< upkeep stops between the end of leases and the rescue
+  forgets_refused_progress,               ///< the keeper drops progress whose write was refused
+  writes_no_last_progress,                ///< a keeper that stops leaves the last progress unwritten
+  finishes_without_its_circuits,          ///< a completer that finishes gives circuits no last turn
+  tries_reports_for_ever,                 ///< a completer that finishes gives no batch up
+  reads_no_circuits,                      ///< a worker goes by the circuits as they were when it began
+  half_open_lets_all_through,             ///< a half-open circuit bounds no probes
+  probes_never_expire,                    ///< the place of a probe whose worker has died stays taken
+  drops_circuit_events,                   ///< what could not be written of attempts is forgotten
+  writes_circuit_events_again,            ///< what was written of attempts is written once more
+  budget_is_not_asked,                    ///< retries begin beyond the budget of their queue
+  budget_that_is_not_refilled,            ///< for the budget, no time passes
+  budget_of_first_runs,                   ///< first runs spend the budget of retries
 };
 
 struct MutantRow {
@@ -185,6 +195,16 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(ignores_the_next_lapse), "G5"},
     MutantRow{DOGGED_MUTANT(ends_leases_once_the_server_is_back), "G10"},
     MutantRow{DOGGED_MUTANT(waits_for_a_notification), "G14"},
+    MutantRow{DOGGED_MUTANT(forgets_that_a_worker_began), "G5"},
+    MutantRow{DOGGED_MUTANT(forgets_that_schedules_changed), "G18"},
+    MutantRow{DOGGED_MUTANT(gives_refused_ticks_up), "G18"},
+    MutantRow{DOGGED_MUTANT(takes_refused_ticks_for_a_lost_server), "G5"},
+    MutantRow{DOGGED_MUTANT(forgets_a_refused_comparison), "G18"},
+    MutantRow{DOGGED_MUTANT(stops_before_its_rescue), "G5"},
+    MutantRow{DOGGED_MUTANT(forgets_refused_progress), "G21"},
+    MutantRow{DOGGED_MUTANT(writes_no_last_progress), "G21"},
+    MutantRow{DOGGED_MUTANT(finishes_without_its_circuits), "G22"},
+    MutantRow{DOGGED_MUTANT(tries_reports_for_ever), "G9"},
     MutantRow{DOGGED_MUTANT(reads_no_circuits), "G22"},
     MutantRow{DOGGED_MUTANT(half_open_lets_all_through), "G22"},
     MutantRow{DOGGED_MUTANT(probes_never_expire), "G22"},
@@ -206,7 +226,7 @@ static_assert(has_mutant("G1") && has_mutant("G2") && has_mutant("G3") && has_mu
               has_mutant("G6") && has_mutant("G7") && has_mutant("G8") && has_mutant("G9") && has_mutant("G10") &&
               has_mutant("G11") && has_mutant("G12") && has_mutant("G13") && has_mutant("G14") && has_mutant("G15") &&
               has_mutant("G16") && has_mutant("G17") && has_mutant("G18") && has_mutant("G19") && has_mutant("G20") &&
-              has_mutant("G22") && has_mutant("G23"));
+              has_mutant("G21") && has_mutant("G22") && has_mutant("G23"));
 
 [[nodiscard]] constexpr std::string_view to_text(Mutant mutant) noexcept {
   for (const MutantRow& row : all_mutants) {

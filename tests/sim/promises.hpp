@@ -15,7 +15,9 @@
 //     Mutants: claim_of_locked_rows, completion_without_a_fence, completion_of_any_attempt, completion_twice,
 //     release_of_an_old_session.
 //   G5, in the calm: a worker dies: a_lost_task_begins_again_in_time.
-//     Mutants: ignores_the_next_lapse.
+//     At each end of a worker: a_worker_that_ends_rescues_what_it_has_ended.
+//     Mutants: ignores_the_next_lapse, forgets_that_a_worker_began, takes_refused_ticks_for_a_lost_server,
+//     stops_before_its_rescue.
 //   G6, after the faults: losses_are_counted (of a_history_follows_the_rules).
 //     Mutants: loss_that_does_not_count.
 //   G7, at each end of a lease, begin and rescue: a_worker_knows_first, no_attempt_begins_that_was_rescued,
@@ -25,8 +27,9 @@
 //   G8, at each claim: no_retry_is_early.
 //     Mutants: promotion_before_its_time, retry_without_its_delay.
 //   G9, after the faults; in the calm: all stop in turn: only_failures_spend_retries (of
-//     a_history_follows_the_rules), a_shutdown_loses_nothing.
-//     Mutants: stops_without_giving_back, spends_a_retry_on_an_interruption.
+//     a_history_follows_the_rules), a_shutdown_loses_nothing; one stops without a server:
+//     a_worker_that_is_stopped_ends.
+//     Mutants: stops_without_giving_back, spends_a_retry_on_an_interruption, tries_reports_for_ever.
 //   G10, in the calm: the server is away: what_has_finished_counts, no_live_lease_is_ended.
 //     Mutants: forgets_what_is_reported, drops_a_report, ignores_a_lost_answer,
 //     ends_leases_once_the_server_is_back.
@@ -47,9 +50,11 @@
 //   G17, after the faults: snoozes_are_counted, no_task_snoozes_too_often (of a_history_follows_the_rules).
 //     Mutants: snooze_that_does_not_count.
 //   G18, at each tick; after the faults; in the calm (promises_ticks.cpp): ticks_overlap_as_they_may,
-//     an_earlier_tick_is_cancelled, a_tick_fires_once, a_tick_fires_in_time.
+//     an_earlier_tick_is_cancelled, a_tick_fires_once, a_tick_fires_in_time, no_tick_is_overdue,
+//     a_declared_schedule_is_in_force.
 //     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks, tick_that_cancels_nothing,
-//     pause_that_leaves_no_row, change_that_forgets_due_ticks, range_that_loses_its_rest.
+//     pause_that_leaves_no_row, change_that_forgets_due_ticks, range_that_loses_its_rest,
+//     forgets_that_schedules_changed, gives_refused_ticks_up, forgets_a_refused_comparison.
 //   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
 //     a_recorded_step_does_not_run_again, a_loop_goes_on, a_step_has_one_value, a_charge_happens_once,
 //     a_wait_keeps_its_time, no_event_is_missed, an_event_resumes_its_task. Mutants: step_without_a_fence,
@@ -61,14 +66,17 @@
 //     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
 //     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
 //     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
+//   G21, in the calm; at each end of a worker: progress_is_on_record.
+//     Mutants: forgets_refused_progress, writes_no_last_progress.
 //   G22, at each deferral, admission and write of a circuit; in the calm: a service breaks and is mended
 //     (promises_circuits.cpp): a_deferral_spends_nothing, a_half_open_circuit_lets_probes_through,
 //     an_open_circuit_is_heard, no_failure_is_written_twice, every_failure_is_written, failures_open_a_circuit,
-//     a_mended_service_closes_its_circuit, a_worker_knows_its_circuits. That tasks that were put off run in the end:
-//     every_task_ends. When: a_task_put_off_is_claimed_in_time and no_task_is_put_off_for_ever (G14).
-//     Mutants: deferral_that_spends_an_attempt, circuit_that_is_not_locked, circuit_that_changes_in_silence,
-//     reads_no_circuits, half_open_lets_all_through, probes_never_expire, drops_circuit_events,
-//     writes_circuit_events_again; for G4 deferral_of_an_old_session, for G12 deferral_that_forgets_a_cancel.
+//     a_mended_service_closes_its_circuit, a_worker_knows_its_circuits, a_worker_that_ends_tells_its_circuits. That
+//     tasks that were put off run in the end: every_task_ends. When: a_task_put_off_is_claimed_in_time and
+//     no_task_is_put_off_for_ever (G14). Mutants: deferral_that_spends_an_attempt, circuit_that_is_not_locked,
+//     circuit_that_changes_in_silence, reads_no_circuits, half_open_lets_all_through, probes_never_expire,
+//     drops_circuit_events, writes_circuit_events_again, finishes_without_its_circuits; for G4
+//     deferral_of_an_old_session, for G12 deferral_that_forgets_a_cancel.
 //   G23, when a claim is handed out; after the faults: first_runs_are_not_held_back, retries_stay_within_their_budget,
 //     every_task_ends. Mutants: budget_is_not_asked, budget_that_is_not_refilled, budget_of_first_runs.
 //
@@ -185,6 +193,10 @@ void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now);
 
 /// The statement that defers has changed the row.
 void a_deferral_spends_nothing(TaskId id, const Task& task, const AttemptRows& attempts);
+/// Upkeep ends. It owes a rescue if it has ended leases, and no statement has failed since.
+void a_worker_that_ends_rescues_what_it_has_ended(int worker, bool owes_rescue);
+/// The completer ends. Events that were due when it was told to finish are written, or their write has failed.
+void a_worker_that_ends_tells_its_circuits(int worker, bool owes_circuits);
 /// The circuit has answered under its lock.
 void a_half_open_circuit_lets_probes_through(const std::string& name,
                                              const runtime::CircuitLedger::Admission& admission,
@@ -240,9 +252,17 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
 void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database);
 /// By the last of the workers that know the schedule: heartbeats are a tenth of what they are elsewhere, and ticks
 /// would come within a second even if no worker asked for them.
-void a_tick_fires_in_time(const Database& database);
+void a_tick_fires_in_time(const Database& database, Duration within);
+/// By now: ticks were not refused for a second.
+void no_tick_is_overdue(const Database& database);
+/// By now: declarations were not refused for longer than upkeep waits for the next comparison.
+void a_declared_schedule_is_in_force(const ScheduleSettings& declared, const Database& database);
+/// By now: the handler has said so long enough ago, and the database has taken progress since.
+void progress_is_on_record(const runtime::Attempt& attempt, std::int64_t value, const Database& database);
 /// By now: the event was committed long enough ago, before the task waited for it or after.
 void an_event_resumes_its_task(TaskId id, const Database& database);
+/// By now: the time of all steps of the shutdown is over. `lease`: of the worker; nothing once it has ended.
+void a_worker_that_is_stopped_ends(std::optional<std::int64_t> lease);
 void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database);
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);

@@ -51,6 +51,8 @@ class Run {
     database_.on_cancel = [this](std::int64_t lease) {
       for (const auto& worker : workers_) worker->tell_of_cancellation(lease);
     };
+    database_.on_worker_began = [this] { tell_upkeep({.worker_began = true}); };
+    database_.on_schedules_changed = [this] { tell_upkeep({.schedules_changed = true}); };
   }
 
   RunResult take() {
@@ -83,7 +85,8 @@ class Run {
                        .refused_results = static_cast<int>(scheduler_.pick(0, 5)),
                        .long_attempts = static_cast<int>(scheduler_.pick(0, 25)),
                        .failures_for_good = static_cast<int>(scheduler_.pick(0, 20)),
-                       .late_releases = 20};
+                       .late_releases = 20,
+                       .lost_notifications = static_cast<int>(scheduler_.pick(0, 30))};
     }
     world_.only_polls = scheduler_.chance(8);
     has_deadly_ = scheduler_.chance(20);
@@ -316,6 +319,10 @@ class Run {
     }
   }
 
+  void tell_upkeep(const runtime::ToldToUpkeep& told) {
+    for (const auto& worker : workers_) worker->tell_upkeep(told);
+  }
+
   void set_paused(const std::string& queue, bool paused) {
     database_.pause(queue, paused);
     for (const auto& worker : workers_) worker->tell_queues_changed();
@@ -332,7 +339,7 @@ class Run {
   void disturb(Random& random) {
     Worker& worker =
         *workers_[static_cast<std::size_t>(random.pick(0, static_cast<std::int64_t>(workers_.size()) - 1))];
-    switch (random.pick(0, 12)) {
+    switch (random.pick(0, 13)) {
       case 0:
         worker.crash(random.between(1ms, 2s));
         break;
@@ -370,10 +377,21 @@ class Run {
       case 9:
         disturb_schedule(random);
         break;
+      case 10:
+        refuse(static_cast<Work>(random.pick(0, 2)), random.between(10ms, 2s));
+        break;
       default:
         if (random.chance(75)) return disturb_task(random);
         disturb_services(random);
     }
+  }
+
+  /// A right is missing for a while, or an operator's transaction holds a lock.
+  void refuse(Work work, Duration time) {
+    static const std::vector<std::string> names{"ticks", "the comparison", "progress"};
+    world_.trace(names.at(static_cast<std::size_t>(work)) + " is refused for " +
+                 std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms");
+    database_.refuse(work, time);
   }
 
   /// A service breaks for a while, an operator opens its circuit, closes it or locks its row, or sets a retry budget.
@@ -525,12 +543,19 @@ class Run {
   /// turns. Tasks begin when they are due.
   void in_calm() {
     run_until(scheduler_.now() + 7s);  // workers that stood still have gone on
+    world_.progress_is_timely = true;
     if (scheduler_.chance(50)) server_is_away();
     if (scheduler_.chance(25)) server_is_away_while_handlers_run();
     if (scheduler_.chance(25)) one_is_cancelled();
     if (scheduler_.chance(25)) one_dies();
     if (scheduler_.chance(25)) all_stop_in_turn();
     if (scheduler_.chance(25)) a_schedule_fires();
+    if (!world_.only_polls && scheduler_.chance(20)) a_schedule_is_changed();
+    if (scheduler_.chance(10)) a_schedule_is_declared();
+    if (!world_.only_polls && scheduler_.chance(20)) a_worker_of_a_short_lease_dies();
+    if (scheduler_.chance(15)) rescuers_stop();
+    if (scheduler_.chance(20)) progress_is_refused();
+    if (scheduler_.chance(5)) one_stops_without_a_server();
     if (scheduler_.chance(25)) events_resume_tasks();
     if (world_.has_circuits && scheduler_.chance(50)) a_service_breaks();
     // In half of the runs one worker is alone, so that no other worker makes up for its mistakes.
@@ -631,6 +656,7 @@ class Run {
     run_until(scheduler_.now() + 5s);  // the others end
   }
 
+  /// In some runs a tick is due that is refused meanwhile.
   void one_dies() {
     (void)begin_long_handlers();
     const std::size_t index =
@@ -642,6 +668,10 @@ class Run {
       const Task& task = database_.tasks().at(id);
       if (task.state == Task::State::running && task.worker == *lease) lost.emplace_back(id, task.attempt);
     }
+    if (scheduler_.chance(30)) {
+      refuse(Work::ticks, 20s);
+      database_.set_schedule({.every = 10s}, 10ms);
+    }
     workers_[index]->crash(20s);
     run_until(scheduler_.now() + 10ms);  // a renewal that was under way counts
     const TimePoint until = database_.lapses_at(*lease) + 1s + (world_.only_polls ? poll_interval : 0ms);
@@ -650,19 +680,110 @@ class Run {
       promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, until);
     }
     run_until(scheduler_.now() + 10s);
+    database_.pause_schedule();
   }
 
   /// Its first tick comes when every worker has looked, however seldom, and further ones more often than workers look.
-  /// In half of the runs a worker dies meanwhile.
+  /// In half of the runs a worker dies meanwhile, and in some ticks are refused for a while.
   void a_schedule_fires() {
     database_.set_schedule({.every = 150ms}, 7 * heartbeat);
     run_until(scheduler_.now() + 8 * heartbeat);
     if (scheduler_.chance(50)) workers_.back()->crash(scheduler_.between(1ms, 2s));
-    run_until(scheduler_.now() + 4 * heartbeat);
+    const Duration refused = scheduler_.chance(40) ? scheduler_.between(400ms, 1s) : 0ms;
+    if (refused > 0ms) refuse(Work::ticks, refused);
+    run_until(scheduler_.now() + 5 * heartbeat);
     promises::a_tick_fires_once(database_);
-    promises::a_tick_fires_in_time(database_);
+    promises::a_tick_fires_in_time(database_, 400ms + (refused > 0ms ? refused + 1s : 0ms));  // upkeep waits 1 s
+    promises::no_tick_is_overdue(database_);
     database_.pause_schedule();
     run_until(scheduler_.now() + 7s);  // what the worker lost has run again
+  }
+
+  /// When every worker has looked, however seldom. The next tick comes earlier than their next look.
+  void a_schedule_is_changed() {
+    database_.set_schedule({.every = 24h}, 24h);
+    run_until(scheduler_.now() + 7 * heartbeat);
+    database_.change_schedule({.every = 10s}, milliseconds{scheduler_.pick(5, 150)});
+    run_until(scheduler_.now() + 1s);
+    promises::a_tick_fires_in_time(database_, 100ms);
+    promises::no_tick_is_overdue(database_);
+    database_.pause_schedule();
+  }
+
+  /// A worker begins whose program declares a schedule, and PostgreSQL refuses the declaration. The refusal lasts until
+  /// no worker counts as new. Upkeep compares once more after a refusal, and then at its next look.
+  void a_schedule_is_declared() {
+    const ScheduleSettings declared{.every = milliseconds{scheduler_.pick(20'000, 30'000)}};
+    refuse(Work::comparison, scheduler_.between(7s, 9s));
+    world_.declared = declared;
+    workers_.back()->stop(1ms);
+    run_until(database_.refused_until(Work::comparison) + compares_again_after + 7 * heartbeat);
+    promises::a_declared_schedule_is_in_force(declared, database_);
+    world_.declared.reset();
+    database_.pause_schedule();
+  }
+
+  /// The workers that began first die as well, so that the others look seldom. A process claims a task, and dies at
+  /// once. Only who was told of it knows how short its lease is.
+  void a_worker_of_a_short_lease_dies() {
+    if (workers_.size() < 3) return;
+    for (Worker* worker : first_two()) worker->crash(20s);
+    const auto alive = std::find_if(workers_.begin(), workers_.end(), [](const auto& one) { return one->lease(); });
+    if (alive == workers_.end()) return;
+    const std::string& queue = (*alive)->queues().front();
+    run_until(scheduler_.now() + scheduler_.between(1ms, 500ms));
+    const std::int64_t lease = database_.register_worker(200ms, std::nullopt, {queues_.begin(), queues_.end()});
+    database_.announce_worker();
+    const TimePoint until = database_.lapses_at(lease) + 1s;
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, 1, {.queue = queue});
+    database_.commit(transaction);
+    const auto claimed = database_.claim(lease, {{.queue = queue, .how_many = 1}}, 0).front();
+    run_until(scheduler_.now() + 24s);
+    for (const Database::Claimed& task : claimed) {
+      promises::a_lost_task_begins_again_in_time({task.id, task.attempt}, database_, world_.begun, until);
+    }
+  }
+
+  /// Of the workers that live, those of the oldest leases.
+  std::vector<Worker*> first_two() {
+    std::vector<Worker*> alive;
+    for (const auto& worker : workers_) {
+      if (worker->lease()) alive.push_back(worker.get());
+    }
+    std::sort(alive.begin(), alive.end(), [](const Worker* a, const Worker* b) { return *a->lease() < *b->lease(); });
+    alive.resize(std::min<std::size_t>(alive.size(), 2));
+    return alive;
+  }
+
+  /// While they end the lease of a worker that has died.
+  void rescuers_stop() {
+    const auto lease = workers_.back()->lease();
+    if (!lease) return;
+    workers_.back()->crash(10s);
+    run_until(scheduler_.now() + 10ms);  // a renewal that was under way counts
+    run_until(database_.lapses_at(*lease) + scheduler_.between(-15ms, 5ms));
+    for (std::size_t i = 0; i + 1 < workers_.size(); ++i) workers_[i]->stop(scheduler_.between(1ms, 500ms));
+    run_until(scheduler_.now() + 15s);
+  }
+
+  /// No report can be written, and the worker ends all the same: each step of its shutdown has a limit.
+  void one_stops_without_a_server() {
+    (void)begin_long_handlers();
+    Worker& worker = *workers_.back();
+    lose_server(25s);
+    worker.stop(30s);
+    run_until(scheduler_.now() + 20s);
+    promises::a_worker_that_is_stopped_ends(worker.lease());
+    run_until(scheduler_.now() + 35s);
+    until_all_have_ended();
+  }
+
+  /// For a while, and handlers run on after it.
+  void progress_is_refused() {
+    (void)begin_long_handlers();
+    refuse(Work::progress, scheduler_.between(100ms, 2500ms));
+    run_until(scheduler_.now() + 7s);
   }
 
   /// The events come before the tasks wait for them, meanwhile and after. Nothing else would resume the tasks for days.

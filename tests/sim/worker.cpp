@@ -26,7 +26,6 @@ using runtime::ReportBatch;
 using runtime::ReportBatches;
 using runtime::Rerun;
 using runtime::Shutdown;
-using runtime::UpkeepPlan;
 using runtime::Verdict;
 using Step = ClaimPlan::Step;
 
@@ -80,7 +79,8 @@ Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition
 Worker::Life::Life(std::int64_t id, bool is_again, bool listens, TimePoint now)
     : lease(id, lease_length, now),
       keeper({.poll_interval = poll_interval, .listens = listens}, now),
-      upkeep({.heartbeat = heartbeat, .lets_others_renew = is_again}, now) {}
+      upkeep({.heartbeat = heartbeat, .lets_others_renew = is_again, .compares_again_after = compares_again_after},
+             now) {}
 
 Worker::Worker(World& world, int number, std::vector<std::string> queues)
     : world_(world), number_(number), queues_(std::move(queues)) {
@@ -101,6 +101,7 @@ void Worker::start(std::optional<std::int64_t> previous) {
     for (std::size_t i = 0; i < concurrency; ++i) add_runner(executor);
   }
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
+  declare_first();
   plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, !world_.only_polls}, queues_, now());
   claimer_step();
   keeper_step();
@@ -595,12 +596,7 @@ void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
   const Duration takes = is_long                ? random.between(1s, longest_attempt)
                          : random.chance(quick) ? random.between(100us, 5ms)
                                                 : random.between(5ms, 60ms);
-  if (is_long) {  // and says of its progress
-    later(takes / 2, [this] {
-      life_->keeper.on_progress();
-      wake_keeper();
-    });
-  }
+  if (is_long) say_progress_in(takes / 2, runner);
   later(takes, [this, &executor, runner, handler = runner->handlers] {
     if (runner->handlers == handler) end_task(executor, runner);
   });
@@ -757,6 +753,7 @@ void Worker::replace(Executor& executor, std::size_t index) {
 /// As Completer::run.
 void Worker::completer_step() {
   if (batch_ || writing_) return;
+  if (life_->completer_finishes) note_finish();
   const bool is_lapsed = life_->lease.state() == Lease::State::lapsed;
   const CompleterPlan::Action action = completer_.next(
       {.has_reports = reports_.has_waiting(), .is_lease_lapsed = is_lapsed, .circuits_at = life_->circuits.writes_at()},
@@ -774,7 +771,7 @@ void Worker::completer_step() {
       // Where the lease keeper would wake the completer.
       return completer_waits(is_lapsed ? std::min(action.until, now() + 50ms) : action.until);
     case CompleterPlan::Step::end:
-      return;
+      return completer_ended();
   }
 }
 
@@ -826,7 +823,7 @@ void Worker::send() {
         if (is_refused) {
           return [this] {
             (void)batch_->on_refused("refused");
-            batch_goes_on();
+            batch_failed(Duration{1us});
           };
         }
         const std::set<TaskId> refused = world_.database.complete(lease, part, sent_at);
@@ -841,7 +838,7 @@ void Worker::send() {
         } else {
           batch_->on_failure();
         }
-        later(world_.scheduler.between(1ms, 100ms), [this] { batch_goes_on(); });
+        batch_failed(world_.scheduler.between(1ms, 100ms));
       });
 }
 
@@ -865,14 +862,47 @@ void Worker::explain() {
       },
       [this] {
         batch_->on_failure();
-        later(world_.scheduler.between(1ms, 100ms), [this] { batch_goes_on(); });
+        batch_failed(world_.scheduler.between(1ms, 100ms));
       });
+}
+
+/// As Completer::write: a worker that finishes tries no batch again.
+void Worker::batch_failed(Duration pause) {
+  const bool gives_up = life_->completer_finishes && world_.mutant != Mutant::tries_reports_for_ever;
+  if (!gives_up) return later(pause, [this] { batch_goes_on(); });
+  world_.trace("worker " + std::to_string(number_) + " gives a batch up");
+  batch_.reset();
+  completer_.on_given_up();
+  completer_step();
+}
+
+/// As Completer::finish, when the time to write is over.
+void Worker::finish_completer() {
+  life_->completer_finishes = true;
+  life_->awaits_completer = true;
+  completer_step();
+}
+
+/// What is due to circuits now has one more turn.
+void Worker::note_finish() {
+  if (completer_.state() != CompleterPlan::State::ready) return;
+  life_->owes_circuits = life_->circuits.writes_at() <= now();
+  if (world_.mutant == Mutant::finishes_without_its_circuits) return completer_.on_given_up();
+  completer_.on_finish();
+}
+
+void Worker::completer_ended() {
+  if (!std::exchange(life_->awaits_completer, false)) return;
+  promises::a_worker_that_ends_tells_its_circuits(number_, life_->owes_circuits);
+  later(Duration{1us}, [this] { shutdown_step_ended(reports_.is_empty()); });
 }
 
 // The lease keeper.
 
 void Worker::keeper_step() {
   keeper_waits_ = false;
+  if (life_->stops_services) life_->keeper.on_stopping(keeper_may_write_last());
+  if (!life_->unwritten.empty()) life_->keeper.on_progress();
   const KeeperPlan::Action action = life_->keeper.next(now(), holds_any());
   switch (action.step) {
     case KeeperPlan::Step::beat:
@@ -884,20 +914,21 @@ void Worker::keeper_step() {
           life_->keeper.on_listening();
           told_.server_is_back = true;
           wake_claimer();
+          note_for_upkeep({.worker_began = true});
         };
       });
     case KeeperPlan::Step::look:
       return look_for_cancellations();
     case KeeperPlan::Step::write:
     case KeeperPlan::Step::write_last:
-      return ask_keeper([this]() { return [this] { life_->keeper.on_progress_written(now()); }; });
+      return write_progress();
     case KeeperPlan::Step::wait:
       keeper_waits_ = true;
       return later(action.until - now(), [this, wait = ++keeper_waits_so_far_] {
         if (keeper_waits_ && wait == keeper_waits_so_far_) keeper_step();
       });
     case KeeperPlan::Step::end:
-      return;
+      return keeper_ended();
   }
 }
 
@@ -905,20 +936,10 @@ void Worker::wake_keeper() {
   if (std::exchange(keeper_waits_, false)) keeper_step();
 }
 
-template <class Statement>
-void Worker::ask_keeper(Statement statement) {
-  ask(
-      [this, statement = std::move(statement)] {
-        return [this, answer = statement()] {
-          answer();
-          keeper_step();
-        };
-      },
-      [this] { keeper_failed(); });
-}
-
 void Worker::keeper_failed() {
   life_->keeper.on_failure();
+  life_->is_keeper_connected = false;
+  put_progress_back();
   ++keeper_connections_;
   later(100ms, [this] { keeper_step(); });
 }
@@ -954,6 +975,13 @@ void Worker::look_for_cancellations() {
       }
     };
   });
+}
+
+void Worker::keeper_ended() {
+  life_->has_keeper_ended = true;
+  if (!life_->stops_services) return;
+  check_last_progress();
+  stop_upkeep();
 }
 
 // The watchdog, which acts on time even if PostgreSQL does not answer.
@@ -1012,6 +1040,8 @@ void Worker::look_at_lease(bool stop_requested) {
 void Worker::carry_out_shutdown() {
   const Shutdown::Action action = life_->shutdown->next(now());
   const auto has_written = [this] { return reports_.is_empty(); };
+  const auto is_idle = [this] { return !waits_or_is_busy(); };
+  const auto ends = [this](bool success) { shutdown_step_ended(success); };
   switch (action.step) {
     case Shutdown::Step::stop_claiming:
       if (claimer_has_ended_) shutdown_step_ended(true);
@@ -1021,16 +1051,17 @@ void Worker::carry_out_shutdown() {
       life_->last_release.emplace(!life_->unstarted.empty(), action.until);
       return last_release_step();
     case Shutdown::Step::let_finish:
-      return wait_for(action.until, [this] { return !waits_or_is_busy(); });
+      return wait_for(action.until, is_idle, ends);
     case Shutdown::Step::stop_handlers:
       stop_all(StopReason::shutdown);
-      return wait_for(action.until, [this] { return !waits_or_is_busy(); });
+      return wait_for(action.until, is_idle, ends);
     case Shutdown::Step::give_up_handlers:
       give_up_handlers();
       return shutdown_step_ended(true);
     case Shutdown::Step::write_reports:
+      return wait_for(action.until, has_written, ends);
     case Shutdown::Step::finish_reports:
-      return wait_for(action.until, has_written);
+      return wait_for(action.until, has_written, [this](bool) { finish_completer(); });
     case Shutdown::Step::sign_off:
       return ask_for_shutdown([this, lease = lease_id()] { world_.database.stop_worker(lease); });
     case Shutdown::Step::record_interrupted:
@@ -1039,7 +1070,7 @@ void Worker::carry_out_shutdown() {
     case Shutdown::Step::wake_others:
       return ask_for_shutdown([this, lease = lease_id()] { world_.database.wake_others(lease, queue_set_); });
     case Shutdown::Step::ended:
-      return begin_again();
+      return stop_services();
   }
 }
 
@@ -1048,11 +1079,13 @@ void Worker::shutdown_step_ended(bool success) {
   carry_out_shutdown();
 }
 
-void Worker::wait_for(TimePoint until, Callable<bool> is_over) {
-  if (is_over()) return shutdown_step_ended(true);
-  if (now() >= until) return shutdown_step_ended(false);
+void Worker::wait_for(TimePoint until, Callable<bool> is_over, std::function<void(bool)> then) {
+  const bool success = is_over();
+  if (success || now() >= until) return then(success);
   later(std::min<Duration>(10ms, until - now()),
-        [this, until, is_over = std::move(is_over)]() mutable { wait_for(until, std::move(is_over)); });
+        [this, until, is_over = std::move(is_over), then = std::move(then)]() mutable {
+          wait_for(until, std::move(is_over), std::move(then));
+        });
 }
 
 template <class Statement>
@@ -1136,6 +1169,15 @@ void Worker::record_interrupted() {
   }
 }
 
+/// As the destructor of Services: the keeper ends first, and then upkeep.
+void Worker::stop_services() {
+  life_->stops_services = true;
+  life_->owes_progress = true;
+  life_->last_before_stop = world_.last_progress;
+  if (life_->has_keeper_ended) return stop_upkeep();
+  wake_keeper();
+}
+
 void Worker::begin_again() {
   const std::int64_t previous = lease_id();
   const bool has_stopped = life_->incarnation.end() == Incarnation::End::stop_requested;
@@ -1145,95 +1187,6 @@ void Worker::begin_again() {
   world_.trace("worker " + std::to_string(number_) + " has stopped");
   world_.scheduler.after(down_for, [this, lives = lives_] {
     if (lives == lives_) start();
-  });
-}
-
-// Upkeep.
-
-void Worker::upkeep_step() {
-  const UpkeepPlan::Action action = life_->upkeep.next(now());
-  switch (action.step) {
-    case UpkeepPlan::Step::fire_ticks:
-      return fire_ticks();
-    case UpkeepPlan::Step::connect:
-      return ask_upkeep([] { return [] {}; });
-    case UpkeepPlan::Step::look:
-      return look(action.look_back);
-    case UpkeepPlan::Step::end_leases:
-      return ask_upkeep([this, lease = lease_id()] {
-        (void)world_.database.end_lapsed_leases(lease);
-        return [this] { life_->upkeep.on_leases_ended(); };
-      });
-    case UpkeepPlan::Step::rescue:
-      return rescue();
-    case UpkeepPlan::Step::expire:
-      return ask_upkeep([this, look_back = action.look_back] {
-        return [this, count = world_.database.expire(look_back)] { life_->upkeep.on_expired(count); };
-      });
-    case UpkeepPlan::Step::compare:  // all workers declare the same
-      life_->upkeep.on_compared();
-      return upkeep_step();
-    case UpkeepPlan::Step::wait:
-      return later(std::max(std::chrono::duration_cast<Duration>(action.until - now()), Duration{1us}),
-                   [this] { upkeep_step(); });
-    case UpkeepPlan::Step::end:
-      return;
-  }
-}
-
-template <class Statement>
-void Worker::ask_upkeep(Statement statement) {
-  ask(
-      [this, lease = lease_id(), statement = std::move(statement)]() mutable {
-        if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) {
-          (void)world_.database.end_lapsed_leases(lease);
-        }
-        return [this, answer = statement()]() mutable {
-          answer();
-          upkeep_step();
-        };
-      },
-      [this] {
-        life_->upkeep.on_failure(now());
-        later(100ms, [this] { upkeep_step(); });
-      });
-}
-
-void Worker::look(std::optional<milliseconds> look_back) {
-  ask_upkeep([this, lease = lease_id(), look_back] {
-    return [this, found = world_.database.upkeep_due(lease, look_back)]() mutable {
-      if (world_.mutant == Mutant::ignores_the_next_lapse) {
-        found.comes_first = false;
-        if (found.lapses_in >= milliseconds{0}) found.lapses_in.reset();
-      }
-      if (world_.mutant == Mutant::looks_late_for_ticks && found.tick_due_in > milliseconds{0}) {
-        found.tick_due_in.reset();
-      }
-      (void)life_->upkeep.on_looked(found, life_->lease, now());
-    };
-  });
-}
-
-void Worker::rescue() {
-  ask_upkeep([this, lease = lease_id()] {
-    return [this, rescued = world_.database.rescue(lease)] {
-      if (rescued.tasks > 0) {
-        world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) + " tasks");
-        told_.has_rescued = true;
-        wake_claimer();
-      }
-      life_->upkeep.on_rescued(!rescued.all);
-    };
-  });
-}
-
-void Worker::fire_ticks() {
-  ask_upkeep([this] {
-    return [this, fired = world_.database.fire_due_ticks()]() mutable {
-      if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
-      if (world_.mutant == Mutant::looks_late_for_ticks && fired.due_in > milliseconds{0}) fired.due_in.reset();
-      life_->upkeep.on_fired(fired.schedules, fired.due_in, now());
-    };
   });
 }
 

@@ -1,7 +1,7 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
 // SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
 // ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and Shutdown. The network between them
-// loses requests and answers, and delivers statements late. Handlers take virtual time.
+// loses requests, answers and notifications, and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
@@ -46,8 +46,9 @@ namespace dogged::sim {
 inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
-inline constexpr std::size_t concurrency = 3;   // of each queue
-inline constexpr milliseconds stop_grace{200};  // how long a handler may run on after its stop token is set
+inline constexpr milliseconds compares_again_after{1'000};  // declarations, after a refusal
+inline constexpr std::size_t concurrency = 3;               // of each queue
+inline constexpr milliseconds stop_grace{200};              // how long a handler may run on after its stop token is set
 inline constexpr runtime::ReportBatches::Limits batch_limits{.reports = 4};  // so that not all reports fit into one
 inline constexpr milliseconds until_given_up{400};                           // a statement that is not answered
 
@@ -61,18 +62,19 @@ struct Faults {
   int snoozing_attempts = 0;  // percent of attempts
   int refused_results = 0;    // percent of attempts that succeed: PostgreSQL refuses their batch, which is halved
   int long_attempts = 0;
-  int failures_for_good = 0;  // percent of attempts that fail
-  int late_wake_ups = 0;      // percent of those statements, also in the calm
-  int late_releases = 0;      // of tasks that were claimed ahead
+  int failures_for_good = 0;   // percent of attempts that fail
+  int late_wake_ups = 0;       // percent of those statements, also in the calm
+  int late_releases = 0;       // of tasks that were claimed ahead
+  int lost_notifications = 0;  // percent of those to upkeep
 };
 
 /// Something that happens to the workers, and that a run can leave out: a fault, or an operation of producers and
 /// operators.
 struct Incident {
-  enum class Kind { disturbance, production, call, statement, emission };
+  enum class Kind { disturbance, production, call, statement, emission, notification };
 
   Kind kind;
-  int who = 0;  // the worker, of a statement
+  int who = 0;  // the worker, of a statement and of a notification
   std::int64_t number = 0;
 
   friend auto operator<=>(const Incident&, const Incident&) = default;
@@ -91,12 +93,15 @@ struct World {
   std::set<std::string> broken_services = {};  // the circuits whose attempts all fail
   promises::Probes probes = {};
   promises::PutOff put_off = {};
-  bool circuits_are_heard = false;  // from here on: no worker is dead, frozen or cut off
+  std::optional<ScheduleSettings> declared = {};  // by the program of workers that begin from here on
+  bool circuits_are_heard = false;                // from here on: no worker is dead, frozen or cut off
   TimePoint server_is_back_at = {};
   promises::Begun begun = {};
   promises::StepValues step_values = {};
   promises::SavedPlaces saved_places = {};
   std::int64_t last_value = 0;                                    // of a step: each run of a step gives another one
+  std::int64_t last_progress = 0;                                 // each handler says another one
+  bool progress_is_timely = false;                                // from here on
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
   std::set<TaskId> half_lost = {};  // tasks of which a failover has lost something: an attempt may begin again
@@ -145,11 +150,14 @@ class Worker {
   [[nodiscard]] std::optional<std::int64_t> lease() const {
     return life_ ? std::optional{life_->lease.id()} : std::nullopt;
   }
+  [[nodiscard]] const std::vector<std::string>& queues() const noexcept { return queues_; }
   /// Another worker ends its lease.
   void check_knows_first() const;
   void notify(std::int64_t lease, const std::string& queue);
   /// Cancellation was requested of a task that the worker of this lease runs.
   void tell_of_cancellation(std::int64_t lease);
+  /// A worker has registered, or a schedule was changed.
+  void tell_upkeep(const runtime::ToldToUpkeep& told);
   /// The settings of queues have changed.
   void tell_queues_changed();
   void tell_circuits_changed();
@@ -193,6 +201,22 @@ class Worker {
     std::optional<runtime::LastRelease> last_release = {};
     std::vector<runtime::Report> given_up = {};  // of handlers that were given up at the end
     Duration down_for{0};                        // after a shutdown
+    bool stops_services = false;                 // the last step of a shutdown
+    bool completer_finishes = false;
+    bool awaits_completer = false;  // the shutdown does
+    bool owes_circuits = false;     // events are due that the completer must write before its end
+    Progress unwritten = {};        // the keeper's inbox
+    Progress in_flight = {};        // the keeper is writing it
+    bool owes_progress = false;     // the keeper must write what was said up to the stop
+    std::int64_t last_before_stop = 0;
+    bool is_keeper_connected = false;
+    bool has_keeper_ended = false;
+    runtime::ToldToUpkeep told_to_upkeep = {};
+    bool upkeep_waits = false;
+    std::uint64_t upkeep_waits_so_far = 0;
+    bool owes_rescue = false;                       // of tasks whose leases this worker has ended
+    bool gave_ticks_up = false;                     // of a mutant
+    std::optional<ScheduleSettings> declared = {};  // by the worker's program
   };
 
   void start(std::optional<std::int64_t> previous = std::nullopt);
@@ -318,6 +342,10 @@ class Worker {
   void explain();
   void batch_goes_on();
   void note_taken(const runtime::ReportBatch::Taken& taken);
+  void batch_failed(Duration pause);
+  void finish_completer();
+  void note_finish();
+  void completer_ended();
 
   void keeper_step();
   template <class Statement>
@@ -326,6 +354,16 @@ class Worker {
   void look_for_cancellations();
   void wake_keeper();
   void keeper_failed();
+  void keeper_ended();
+
+  // What handlers say of their progress: worker_progress.cpp.
+  void say_progress_in(Duration time, const std::shared_ptr<Runner>& runner);
+  void check_progress_in(Duration time, const runtime::Attempt& attempt, std::int64_t value);
+  void write_progress();
+  void progress_refused();
+  void put_progress_back();
+  [[nodiscard]] bool keeper_may_write_last() const;
+  void check_last_progress() const;
 
   void watch();
   void note_deadline(TimePoint deadline);
@@ -334,21 +372,35 @@ class Worker {
 
   void carry_out_shutdown();
   void shutdown_step_ended(bool success);
-  void wait_for(TimePoint until, Callable<bool> is_over);
+  void wait_for(TimePoint until, Callable<bool> is_over, std::function<void(bool)> then);
   void take_back();
   void last_release_step();
   template <class Statement>
   void ask_for_shutdown(Statement statement);
   void give_up_handlers();
   void record_interrupted();
+  void stop_services();
   void begin_again();
 
+  // Upkeep: worker_upkeep.cpp.
+  void declare_first();
+  void note_for_upkeep(const runtime::ToldToUpkeep& told);
+  [[nodiscard]] runtime::ToldToUpkeep take_told();
+  void wake_upkeep();
+  void stop_upkeep();
+  void upkeep_ended();
+  void upkeep_failed();
   void upkeep_step();
+  void upkeep_waits(TimePoint until);
   template <class Statement>
   void ask_upkeep(Statement statement);
   void look(std::optional<milliseconds> look_back);
   void rescue();
+  void end_leases();
   void fire_ticks();
+  void ticks_refused();
+  void compare();
+  void comparison_refused();
 
   World& world_;
   const int number_;
@@ -357,6 +409,7 @@ class Worker {
   TimePoint frozen_until_{};
   std::int64_t lives_ = 0;
   std::int64_t statements_ = 0;
+  std::int64_t notifications_ = 0;      // to upkeep
   std::int64_t connections_ = 0;        // an answer on an earlier one is lost
   bool claimer_has_connection_ = true;  // false: it is lost, and the claimer has not noticed
   std::optional<Life> life_;
@@ -458,6 +511,19 @@ void Worker::ask_claimer(Statement statement) {
       claimer_continue();
     };
   });
+}
+
+template <class Statement>
+void Worker::ask_keeper(Statement statement) {
+  ask(
+      [this, statement = std::move(statement)]() mutable {
+        return [this, answer = statement()]() mutable {
+          life_->is_keeper_connected = true;
+          answer();
+          keeper_step();
+        };
+      },
+      [this] { keeper_failed(); });
 }
 
 }  // namespace dogged::sim

@@ -274,6 +274,7 @@ void Worker::write_circuits() {
 void Worker::write_next_circuit() {
   const auto end = [this](Duration pause) {
     if (world_.mutant == Mutant::drops_circuit_events) writing_->left.clear();
+    life_->owes_circuits = false;  // what could not be written is lost with the worker
     life_->circuits.on_written(std::move(writing_->left), now());
     writing_.reset();
     later(pause, [this] { completer_step(); });

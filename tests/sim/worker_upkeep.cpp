@@ -1,0 +1,202 @@
+// Upkeep of a worker of the simulation, as upkeep.cpp carries it out, and what upkeep is told. See worker.hpp.
+#include <algorithm>
+#include <utility>
+
+#include "worker.hpp"
+
+namespace dogged::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::ToldToUpkeep;
+using runtime::UpkeepPlan;
+
+}  // namespace
+
+/// As the registrar. If the declaration is refused, upkeep declares later.
+void Worker::declare_first() {
+  life_->declared = world_.declared;
+  if (!world_.database.is_refused(Work::comparison)) world_.database.declare_schedule(life_->declared);
+  world_.database.announce_worker();
+}
+
+/// The keeper hears the notification, as one of a cancellation, and passes it on.
+void Worker::tell_upkeep(const ToldToUpkeep& told) {
+  if (!life_ || keeper_listens_on_ != keeper_connections_) return;
+  const Incident incident{Incident::Kind::notification, number_, ++notifications_};
+  Random random = world_.stream_of(incident);
+  const Duration under_way = random.between(20us, 2ms);
+  if (random.chance(world_.faults.lost_notifications) && world_.happens(incident)) {
+    return world_.trace("worker " + std::to_string(number_) + ": a notification to upkeep is lost");
+  }
+  later(under_way, [this, told, connection = keeper_connections_] {
+    if (connection == keeper_connections_) note_for_upkeep(told);
+  });
+}
+
+/// As UpkeepInbox.
+void Worker::note_for_upkeep(const ToldToUpkeep& told) {
+  ToldToUpkeep& inbox = life_->told_to_upkeep;
+  inbox.worker_began = inbox.worker_began || told.worker_began;
+  inbox.schedules_changed = inbox.schedules_changed || told.schedules_changed;
+  wake_upkeep();
+}
+
+ToldToUpkeep Worker::take_told() {
+  ToldToUpkeep told = std::exchange(life_->told_to_upkeep, {});
+  if (world_.mutant == Mutant::forgets_that_a_worker_began) told.worker_began = false;
+  if (world_.mutant == Mutant::forgets_that_schedules_changed) told.schedules_changed = false;
+  return told;
+}
+
+void Worker::wake_upkeep() {
+  if (std::exchange(life_->upkeep_waits, false)) upkeep_step();
+}
+
+void Worker::stop_upkeep() {
+  if (world_.mutant == Mutant::stops_before_its_rescue) return upkeep_ended();
+  wake_upkeep();
+}
+
+/// Upkeep is the last service to end.
+void Worker::upkeep_ended() {
+  promises::a_worker_that_ends_rescues_what_it_has_ended(number_, life_->owes_rescue);
+  begin_again();
+}
+
+void Worker::upkeep_step() {
+  life_->upkeep_waits = false;
+  if (life_->stops_services && life_->has_keeper_ended) life_->upkeep.on_stopping();
+  life_->upkeep.on_told(take_told(), now());
+  const UpkeepPlan::Action action = life_->upkeep.next(now());
+  switch (action.step) {
+    case UpkeepPlan::Step::fire_ticks:
+      return fire_ticks();
+    case UpkeepPlan::Step::connect:
+      return ask_upkeep([] { return [] {}; });
+    case UpkeepPlan::Step::look:
+      return look(action.look_back);
+    case UpkeepPlan::Step::end_leases:
+      return end_leases();
+    case UpkeepPlan::Step::rescue:
+      return rescue();
+    case UpkeepPlan::Step::expire:
+      return ask_upkeep([this, look_back = action.look_back] {
+        return [this, count = world_.database.expire(look_back)] { life_->upkeep.on_expired(count); };
+      });
+    case UpkeepPlan::Step::compare:
+      return compare();
+    case UpkeepPlan::Step::wait:
+      return upkeep_waits(action.until);
+    case UpkeepPlan::Step::end:
+      return upkeep_ended();
+  }
+}
+
+void Worker::upkeep_waits(TimePoint until) {
+  life_->upkeep_waits = true;
+  later(std::max(std::chrono::duration_cast<Duration>(until - now()), Duration{1us}),
+        [this, wait = ++life_->upkeep_waits_so_far] {
+          if (life_->upkeep_waits && wait == life_->upkeep_waits_so_far) upkeep_step();
+        });
+}
+
+template <class Statement>
+void Worker::ask_upkeep(Statement statement) {
+  ask(
+      [this, lease = lease_id(), statement = std::move(statement)]() mutable {
+        if (world_.mutant == Mutant::ends_leases_once_the_server_is_back) {
+          (void)world_.database.end_lapsed_leases(lease);
+        }
+        return [this, answer = statement()]() mutable {
+          answer();
+          upkeep_step();
+        };
+      },
+      [this] {
+        upkeep_failed();
+        later(100ms, [this] { upkeep_step(); });
+      });
+}
+
+void Worker::upkeep_failed() {
+  life_->owes_rescue = false;  // other workers find the tasks
+  life_->upkeep.on_failure(now());
+}
+
+void Worker::look(std::optional<milliseconds> look_back) {
+  ask_upkeep([this, lease = lease_id(), look_back] {
+    return [this, found = world_.database.upkeep_due(lease, look_back)]() mutable {
+      if (world_.mutant == Mutant::ignores_the_next_lapse) {
+        found.comes_first = false;
+        if (found.lapses_in >= milliseconds{0}) found.lapses_in.reset();
+      }
+      if (world_.mutant == Mutant::looks_late_for_ticks && found.tick_due_in > milliseconds{0}) {
+        found.tick_due_in.reset();
+      }
+      if (life_->gave_ticks_up) found.tick_due_in.reset();
+      (void)life_->upkeep.on_looked(found, life_->lease, now());
+    };
+  });
+}
+
+void Worker::end_leases() {
+  ask_upkeep([this, lease = lease_id()] {
+    return [this, ended = world_.database.end_lapsed_leases(lease)] {
+      life_->owes_rescue = life_->owes_rescue || ended > 0;
+      life_->upkeep.on_leases_ended();
+    };
+  });
+}
+
+void Worker::rescue() {
+  ask_upkeep([this, lease = lease_id()] {
+    return [this, rescued = world_.database.rescue(lease)] {
+      if (rescued.tasks > 0) {
+        world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) + " tasks");
+        told_.has_rescued = true;
+        wake_claimer();
+      }
+      life_->owes_rescue = false;
+      life_->upkeep.on_rescued(!rescued.all);
+    };
+  });
+}
+
+void Worker::fire_ticks() {
+  ask_upkeep([this]() -> Callback {
+    if (world_.database.is_refused(Work::ticks)) return [this] { ticks_refused(); };
+    return [this, fired = world_.database.fire_due_ticks()]() mutable {
+      if (fired.schedules > 0) world_.trace("worker " + std::to_string(number_) + " has fired ticks");
+      if (world_.mutant == Mutant::looks_late_for_ticks && fired.due_in > milliseconds{0}) fired.due_in.reset();
+      life_->upkeep.on_fired(fired.schedules, fired.due_in, now());
+    };
+  });
+}
+
+void Worker::ticks_refused() {
+  world_.trace("worker " + std::to_string(number_) + " is refused the ticks");
+  if (world_.mutant == Mutant::takes_refused_ticks_for_a_lost_server) return upkeep_failed();
+  if (world_.mutant == Mutant::gives_refused_ticks_up) {
+    life_->gave_ticks_up = true;
+    return life_->upkeep.on_fired(0, std::nullopt, now());
+  }
+  life_->upkeep.on_ticks_refused(now());
+}
+
+/// As Upkeep::compare, of a schedule that the worker's program declares.
+void Worker::compare() {
+  ask_upkeep([this, declared = life_->declared]() -> Callback {
+    if (world_.database.is_refused(Work::comparison)) return [this] { comparison_refused(); };
+    world_.database.declare_schedule(declared);
+    return [this] { life_->upkeep.on_compared(); };
+  });
+}
+
+void Worker::comparison_refused() {
+  world_.trace("worker " + std::to_string(number_) + " is refused the comparison");
+  if (world_.mutant == Mutant::forgets_a_refused_comparison) return life_->upkeep.on_compared();
+  life_->upkeep.on_comparison_refused(now());
+}
+
+}  // namespace dogged::sim
