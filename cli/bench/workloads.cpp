@@ -87,7 +87,7 @@ NewTask make_task(const Scene& scene, std::int64_t slot, int failures, const cha
   return {name, "{" + args + "}", {.queue = bench_queue}};
 }
 
-/// Gives each task a key that no other task of the benchmark has, if tasks are to be unique.
+/// If the benchmark is of unique tasks, gives each task a key that no other task of the benchmark has.
 void give_keys(const Scene& scene, std::span<NewTask> tasks) {
   static std::atomic<std::int64_t> last{0};
   if (!scene.conditions().unique) return;

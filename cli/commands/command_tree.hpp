@@ -1,4 +1,4 @@
-// The tree of commands, as completion, help and the commands that nouns stand for look at it.
+// The tree of commands. Completion, help and the nouns that stand for commands read the tree.
 #pragma once
 
 #include <string>

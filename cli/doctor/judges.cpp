@@ -453,7 +453,7 @@ namespace {
 struct ScheduleTrouble {
   Level level;
   bool (*has)(const ScheduleFacts& schedule);
-  microseconds ScheduleFacts::*time;  ///< of which the longest is told; null: none
+  microseconds ScheduleFacts::*time;  ///< the finding tells the longest; null: none
   const char* seen;                   ///< %TIME%, and %TASK% and %WHY% of the first
   const char* why;
   const char* fix;  ///< %NAME% of the first

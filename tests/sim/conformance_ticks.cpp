@@ -1,7 +1,7 @@
 // The statements of a schedule, on the model and on PostgreSQL. See comparison.hpp.
 //
 // A schedule of PostgreSQL fires at multiples of its distance since 1970. So the distances here divide the one by which
-// time passes, and no tick comes near the present: two minutes would be enough for a run.
+// time passes, and no tick comes near the present. A run may take two minutes.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -133,7 +133,7 @@ struct WaitRow {
   std::optional<std::int64_t> payload = {};  // of an event that has come
 };
 
-/// What a handler has said last: a row of dogged.task_progress.
+/// The last progress that a handler has noted: a row of dogged.task_progress.
 struct ProgressRow {
   int attempt = 0;
   std::int64_t value = 0;

@@ -157,7 +157,7 @@ TimePoint Database::looked_after_at() const {
   return waiting_ticks() > 0 ? std::min(due, now() + until_waiting_is_looked_after) : due;
 }
 
-/// The first tick that is to be made up for, or that is not missed.
+/// The first tick that a worker makes up for, or that is not missed.
 TimePoint Database::first_to_fire() const {
   const ScheduleRow& schedule = now_.schedule;
   const auto& [every, overlap, catch_up, limit, jitter] = schedule.settings;

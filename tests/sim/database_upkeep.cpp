@@ -1,4 +1,4 @@
-// What the database refuses for a while, and the progress of handlers (write_progress.sql). See database.hpp.
+// The works that the database refuses for a while, and the progress of handlers (write_progress.sql). See database.hpp.
 #include <algorithm>
 
 #include "database.hpp"

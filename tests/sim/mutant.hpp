@@ -113,8 +113,8 @@ struct MutantRow {
   Mutant mutant;
   std::string_view name;
   std::string_view guarantee;  ///< of docs/guarantees.md, that it breaks
-  /// Of a statement that conformance runs: the seed of dogged_conformance that has caught the mutant. It is tried
-  /// first, so that 51 mutants take 51 seeds and not 351. 0: not of a statement.
+  /// Of a statement that conformance runs: the seed of dogged_conformance that has caught the mutant.
+  /// dogged_conformance tries this seed first, so that 51 mutants take 51 seeds and not 351. 0: not of a statement.
   std::uint64_t conformance_seed = 0;
 };
 

@@ -193,7 +193,7 @@ void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now);
 
 /// The statement that defers has changed the row.
 void a_deferral_spends_nothing(TaskId id, const Task& task, const AttemptRows& attempts);
-/// Upkeep ends. It owes a rescue if it has ended leases, and no statement has failed since.
+/// Upkeep ends. Upkeep owes a rescue if it has ended leases, and no statement has failed since.
 void a_worker_that_ends_rescues_what_it_has_ended(int worker, bool owes_rescue);
 /// The completer ends. Events that were due when it was told to finish are written, or their write has failed.
 void a_worker_that_ends_tells_its_circuits(int worker, bool owes_circuits);
@@ -250,8 +250,8 @@ void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Databas
                                       TimePoint until);
 /// By now: the handler was asked to stop when the worker heard of the cancellation, and had the stop grace to do so.
 void a_cancelled_handler_ends(std::pair<TaskId, int> attempt, const Database& database);
-/// By the last of the workers that know the schedule: heartbeats are a tenth of what they are elsewhere, and ticks
-/// would come within a second even if no worker asked for them.
+/// The last worker that knows the schedule fires the tick in time. Heartbeats are a tenth of the usual ones here. With
+/// usual ones ticks would come within a second even if no worker asked for them.
 void a_tick_fires_in_time(const Database& database, Duration within);
 /// By now: ticks were not refused for a second.
 void no_tick_is_overdue(const Database& database);

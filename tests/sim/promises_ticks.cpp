@@ -57,7 +57,7 @@ void a_tick_fires_once(const Database& database) {
             " tasks");
     require(!is_fired || database.tasks().contains(tick.tasks.front()), "G18", "a tick that fired has a task",
             is_fired ? named(tick.tasks.front()) : std::string{});
-    // Times from the next one on are to be decided, and a backfill may have taken some of them.
+    // No worker has decided on the times from the next one on. A backfill may have taken some of these times.
     const bool is_next = !on_record_until || time <= *on_record_until || schedule.next_at <= *on_record_until;
     require(is_next, "G18", "no tick is lost", "there is none for ", InMs{time - on_record_until.value_or(time)});
     on_record_until =

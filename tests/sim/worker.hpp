@@ -356,7 +356,7 @@ class Worker {
   void keeper_failed();
   void keeper_ended();
 
-  // What handlers say of their progress: worker_progress.cpp.
+  // The progress that handlers note: worker_progress.cpp.
   void say_progress_in(Duration time, const std::shared_ptr<Runner>& runner);
   void check_progress_in(Duration time, const runtime::Attempt& attempt, std::int64_t value);
   void write_progress();

@@ -30,7 +30,7 @@ constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 /// Of tasks that claims name: most of them may have ended long ago.
 constexpr std::int64_t tasks_looked_for_at_once = 5000;
 
-/// The policies of lost tasks, by their text. None of them decides after a loss. Metrics name them.
+/// The policies of lost tasks, by their text. No policy decides after a loss: metrics name the policy.
 class Policies {
  public:
   /// None for a task that no worker has declared, or as this version cannot read it. Stays where it is.

@@ -313,7 +313,8 @@ struct LedgerWorld {
                        std::count_if(untold.begin(), untold.end(),
                                      [&](const CircuitEvent& event) { return of_now(event.generation); });
     if (row.circuit.state != CircuitState::half_open) return;
-    // Each probe is under way, or what it says will be told. It was given up if it said nothing for recovery_timeout.
+    // Each probe is under way, or what it says will be told. The ledger gives up a probe that said nothing for
+    // recovery_timeout.
     if (row.circuit.probes > row.settings.success_threshold || row.circuit.probes > count) {
       FAIL("a probe is lost after " << trace << ": " << row.circuit.probes << " of " << count);
     }

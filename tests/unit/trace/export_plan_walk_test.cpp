@@ -75,7 +75,7 @@ struct ExportWorld {
     return true;
   }
 
-  /// False if nothing is to be done before a span comes.
+  /// False if the plan does nothing before a span comes.
   bool act() {
     if (is_sent) return false;
     const ExportPlan::Action action = plan.next({queue.size(), queue.empty() ? never : queue.front()}, now);

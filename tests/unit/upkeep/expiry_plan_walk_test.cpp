@@ -69,7 +69,7 @@ struct ExpiryWorld {
     return true;
   }
 
-  /// Those that a statement finds which goes so far back.
+  /// The expired tasks that a statement finds if the statement goes back so far.
   [[nodiscard]] std::vector<Expired>::iterator first_within(std::optional<milliseconds> back) {
     return std::find_if(tasks.begin(), tasks.end(), [&](const Expired& task) {
       return task.committed_at <= now && (!back || task.expired_at > now - *back);
@@ -100,7 +100,7 @@ struct ExpiryWorld {
     return true;
   }
 
-  /// What the look was to find was ended: all tasks, or those whose transactions did not take too long.
+  /// Upkeep has ended the tasks that the look had to find: all, or those whose transactions did not take too long.
   void finish() {
     REQUIRE(plan.state() == ExpiryPlan::State::idle);
     if (is_of_all) all_ended_at = asked_at;

@@ -30,7 +30,7 @@ struct Fleet {
   // The database
   std::optional<TimePoint> lapses_at = {};  // another worker's lease
   bool has_to_rescue = false;
-  bool is_locked = false;  // a task that is to be rescued
+  bool is_locked = false;  // a task that upkeep has to rescue
   int expired = 0;         // batches of tasks
   TimePoint expired_at{};
   int due_ticks = 0;  // batches
