@@ -610,7 +610,17 @@ class Run {
     }
   }
 
+  /// A worker that was stopped, and stood still meanwhile, begins again late. If that is just when the server is back,
+  /// the new worker ends the leases of others before they renew them (seed 4029768).
+  void until_all_run() {
+    const auto runs = [](const auto& worker) { return worker->lease().has_value(); };
+    for (int i = 0; i < 60 && !std::all_of(workers_.begin(), workers_.end(), runs); ++i) {
+      run_until(scheduler_.now() + 1s);
+    }
+  }
+
   void server_is_away() {
+    until_all_run();
     const std::size_t ended = leases_ended_;
     lose_server(scheduler_.between(100ms, 9s));
     run_until(world_.server_is_back_at + 4s);
