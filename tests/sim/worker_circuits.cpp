@@ -86,8 +86,8 @@ void Worker::hand_out(const Claimed& claimed, SortingOut sorting, const std::set
 SortedOut Worker::sorted_out(Executor& executor, SortingOut sorting, const std::set<TaskId>& first_runs) {
   runtime::RetryThrottle* const retries =
       world_.mutant == Mutant::budget_is_not_asked ? nullptr : executor.retries.get();
-  SortedOut sorted =
-      std::move(sorting).finish(retries, [this] { return static_cast<double>(world_.scheduler.pick(0, 999)) / 1000; });
+  SortedOut sorted = std::move(sorting).finish(
+      retries, now(), [this] { return static_cast<double>(world_.scheduler.pick(0, 999)) / 1000; });
   const auto tell = [&](ClaimedTask& task) {
     if (first_runs.contains(task.id)) task.retry_count = 0;
   };

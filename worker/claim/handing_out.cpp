@@ -88,7 +88,7 @@ void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claim
     const CircuitLedger::Admission admission = circuits_.admit(session_.connection(), name, count);
     sorting.on_admitted(name, admission, [&, circuit = name] { return circuits_.wait_of_next(circuit, admission); });
   }
-  SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), random_draw);
+  SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), SteadyClock::now(), random_draw);
   for (const Deferral& deferral : sorted.over_budget) circuits_.note_not_begun(deferral.task);
   if (!sorted.begin.empty()) outlet.executor->submit(std::move(sorted.begin));
   giving_back_.expire(std::move(sorted.expired));

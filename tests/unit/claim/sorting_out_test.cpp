@@ -193,7 +193,7 @@ Sorted sort_out(const std::vector<Kind>& kinds, CircuitState state, Budget budge
   Sorted sorted{Service{state}, throttle_of(budget), {}};
   SortingOut sorting{claim_of(kinds), start};
   sorted.service.answer(sorting);
-  sorted.out = std::move(sorting).finish(sorted.retries.get(), [] { return 0.5; });
+  sorted.out = std::move(sorting).finish(sorted.retries.get(), start, [] { return 0.5; });
   return sorted;
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("a queue's throttling begins with the first retry that its budget hold
   const auto retries = throttle_of(Budget::one_left);
   const auto begins = [&](int count) {
     return SortingOut{claim_of(std::vector(static_cast<std::size_t>(count), retry)), start}
-        .finish(retries.get(), [] { return 0.5; })
+        .finish(retries.get(), start, [] { return 0.5; })
         .throttling_begins;
   };
   CHECK(begins(2));
@@ -278,6 +278,6 @@ TEST_CASE("a task does not begin at the time of its expiry, but before") {
   std::vector<ClaimedTask> claimed = claim_of({{}, {}});
   claimed[0].expires_at = start;
   claimed[1].expires_at = start + 1ns;
-  const SortedOut sorted = SortingOut{std::move(claimed), start}.finish(nullptr, {});
+  const SortedOut sorted = SortingOut{std::move(claimed), start}.finish(nullptr, start, {});
   CHECK(fates_of(sorted, 2) == std::vector{Fate::expired, Fate::begins});
 }

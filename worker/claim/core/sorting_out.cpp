@@ -15,7 +15,7 @@ std::set<std::string_view> SortedOut::circuits() const {
   return circuits;
 }
 
-SortingOut::SortingOut(std::vector<ClaimedTask> claimed, TimePoint now) : now_(now) {
+SortingOut::SortingOut(std::vector<ClaimedTask> claimed, TimePoint now) {
   const auto first_expired = std::stable_partition(claimed.begin(), claimed.end(),
                                                    [&](const ClaimedTask& task) { return task.expires_at > now; });
   sorted_.expired.assign(std::make_move_iterator(first_expired), std::make_move_iterator(claimed.end()));
@@ -49,17 +49,17 @@ void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admi
   sorted_.begin = std::move(kept);
 }
 
-SortedOut SortingOut::finish(RetryThrottle* retries, const std::function<double()>& draw) && {
-  if (retries != nullptr) ask_budget(*retries, draw);
+SortedOut SortingOut::finish(RetryThrottle* retries, TimePoint now, const std::function<double()>& draw) && {
+  if (retries != nullptr) ask_budget(*retries, now, draw);
   return std::move(sorted_);
 }
 
-void SortingOut::ask_budget(RetryThrottle& retries, const std::function<double()>& draw) {
+void SortingOut::ask_budget(RetryThrottle& retries, TimePoint now, const std::function<double()>& draw) {
   const bool held_back_before = retries.holds_back();
   std::vector<ClaimedTask> within;
   within.reserve(sorted_.begin.size());
   for (ClaimedTask& task : sorted_.begin) {
-    const auto wait = task.retry_count > 0 ? retries.ask(now_, draw()) : std::nullopt;
+    const auto wait = task.retry_count > 0 ? retries.ask(now, draw()) : std::nullopt;
     if (wait) {
       sorted_.over_budget.push_back({std::move(task), *wait});
     } else {
@@ -68,7 +68,7 @@ void SortingOut::ask_budget(RetryThrottle& retries, const std::function<double()
   }
   sorted_.begin = std::move(within);
   sorted_.throttling_begins = !held_back_before && !sorted_.over_budget.empty();
-  for (std::size_t i = 0; i < sorted_.begin.size(); ++i) retries.note_execution(now_);
+  for (std::size_t i = 0; i < sorted_.begin.size(); ++i) retries.note_execution(now);
 }
 
 }  // namespace dogged::runtime

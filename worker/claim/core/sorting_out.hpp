@@ -44,14 +44,13 @@ class SortingOut {
   /// The circuit's answer. `next_wait` gives how long the next task waits that the circuit does not let through.
   void on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission,
                    const std::function<milliseconds()>& next_wait);
-  /// Once all circuits have answered. `retries`: null if the queue has no budget. `draw` is uniform in
-  /// [0, 1).
-  [[nodiscard]] SortedOut finish(RetryThrottle* retries, const std::function<double()>& draw) &&;
+  /// Once all circuits have answered, at `now`: an answer may take seconds, and the budget counts when attempts begin.
+  /// `retries`: null if the queue has no budget. `draw` is uniform in [0, 1).
+  [[nodiscard]] SortedOut finish(RetryThrottle* retries, TimePoint now, const std::function<double()>& draw) &&;
 
  private:
-  void ask_budget(RetryThrottle& retries, const std::function<double()>& draw);
+  void ask_budget(RetryThrottle& retries, TimePoint now, const std::function<double()>& draw);
 
-  const TimePoint now_;
   SortedOut sorted_;
 };
 
