@@ -274,6 +274,19 @@ TEST_CASE("a queue's throttling begins with the first retry that its budget hold
   CHECK(begins(100));
 }
 
+TEST_CASE("the retry budget counts by the time at which attempts begin, after a slow answer of a circuit") {
+  const auto begun_at = [](TimePoint now) {
+    const auto retries = throttle_of(Budget::one_left);
+    for (int i = 0; i < 10; ++i) retries->note_execution(start);  // room for five retries, in this window
+    const Kind retry{.is_retry = true};
+    return SortingOut{claim_of({retry, retry, retry}), start}
+        .finish(retries.get(), now, [] { return 0.5; })
+        .begin.size();
+  };
+  CHECK(begun_at(start) == 3);
+  CHECK(begun_at(start + 12s) == 1);
+}
+
 TEST_CASE("a task does not begin at the time of its expiry, but before") {
   std::vector<ClaimedTask> claimed = claim_of({{}, {}});
   claimed[0].expires_at = start;
