@@ -162,13 +162,14 @@ void GivingBack::explain_not_released(const Attempts& attempts) {
         break;
       case ReleaseVerdict::given_back:
         break;
-      case ReleaseVerdict::fenced:
+      case ReleaseVerdict::fenced: {
         ++tally_->fenced;
-        attempt_logger(*log_, not_released[i])
-            ->log(event("release_fenced"), spdlog::level::warn,
-                  "worker {} does not hold it any more, and giving it back changed nothing: {}", lease_.id(),
-                  whose_it_is(holders[i]));
+        const auto log = attempt_logger(*log_, not_released[i]);
+        log->log(event("release_fenced"), spdlog::level::warn,
+                 "worker {} does not hold it any more, and giving it back changed nothing: {}", lease_.id(),
+                 whose_it_is(holders[i]));
         break;
+      }
     }
   }
 }

@@ -189,11 +189,12 @@ void Completer::note_refused(ReportBatch& batch, const InvalidInput& error) {
   switch (batch.on_refused(error.message())) {
     case ReportBatch::Remedy::halved:
       return;
-    case ReportBatch::Remedy::stripped:
-      attempt_logger(*log_, batch.part().front())
-          ->log(event("report_stripped"), spdlog::level::err,
-                "PostgreSQL refuses its result, message or details ({}); they are left out", error.message());
+    case ReportBatch::Remedy::stripped: {
+      const auto log = attempt_logger(*log_, batch.part().front());
+      log->log(event("report_stripped"), spdlog::level::err,
+               "PostgreSQL refuses its result, message or details ({}); they are left out", error.message());
       return;
+    }
     case ReportBatch::Remedy::none:
       service_.recover_from(error);
   }
