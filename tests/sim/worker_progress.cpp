@@ -69,6 +69,7 @@ bool Worker::keeper_may_write_last() const {
 /// Handlers that were given up may say more while the keeper ends.
 void Worker::check_last_progress() const {
   if (!life_->owes_progress || !life_->is_keeper_connected) return;
+  if (life_->lease.state() != runtime::Lease::State::held) return;  // its tasks may be another worker's
   for (const auto& [attempt, value] : life_->unwritten) {
     if (value > life_->last_before_stop) continue;
     promises::progress_is_on_record({attempt.first, attempt.second}, value, world_.database);
