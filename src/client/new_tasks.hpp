@@ -7,15 +7,15 @@
 
 namespace dogged {
 
-/// Most calls are for tasks that differ in their args alone. What holds for one of them is then asked once: a task has
-/// 650 bytes, so that a thousand of them leave the processor's first cache between two passes.
+/// Most calls are for tasks that differ in their args alone. The client then looks at the first task for all of them: a
+/// task has 650 bytes, so that a thousand tasks leave the processor's first cache between two passes.
 class NewTasks {
  public:
   /// Refers to `tasks`, at least one.
   explicit NewTasks(std::span<const NewTask> tasks);
 
   [[nodiscard]] std::span<const NewTask> all() const noexcept { return all_; }
-  /// The first task alone if no other differs from it but in its args, else all.
+  /// The first task alone if the others differ from the first in nothing but their args; else all.
   [[nodiscard]] std::span<const NewTask> kinds() const noexcept { return kinds_; }
 
  private:

@@ -41,8 +41,8 @@ inline constexpr std::size_t most_error_codes = 100;
 ///
 /// Of labels without room for a series of their own, the last one becomes `other` first. An error code is the last
 /// label, so that codes made of ids do not hide the names of tasks. There is room for limits::metric_series series. At
-/// most MostOfLast of these differ in the last label alone. There is also room for as many series whose last label is
-/// `other` or none.
+/// most MostOfLast of these differ in the last label alone. Series with `other` or nothing as the last label have as
+/// much room again, of their own.
 template <std::size_t LabelCount, class Cell, std::size_t MostOfLast = limits::metric_series>
 class MetricSeries {
  public:
@@ -50,7 +50,7 @@ class MetricSeries {
   using Key = std::array<std::string, LabelCount>;
 
   /// The cell of these labels, made if there is room. Else the cell of the same labels with `other` as the last label,
-  /// made if there is room. Else the cell whose labels are all `other`.
+  /// made if there is room. Else the cell with `other` for each label.
   [[nodiscard]] Cell& at(const Labels& labels) noexcept {
     if (Cell* cell = find(labels)) return *cell;
     try {

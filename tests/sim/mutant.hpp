@@ -76,11 +76,11 @@ enum class Mutant {
   begins_after_its_expiry,                ///< a task that has waited for a thread begins after its expires_at
   renewal_counts_from_its_answer,         ///< and not from when it was asked for
   forgets_what_waits,                     ///< the held tasks leave out those that wait for a thread
-  forgets_what_is_reported,               ///< and those whose report is not written
-  drops_a_report,                         ///< a report whose sending failed is not sent again
+  forgets_what_is_reported,               ///< the worker forgets tasks before it has written their reports
+  drops_a_report,                         ///< the completer sends no report again after a failed sending
   ignores_a_lost_answer,                  ///< the claimer goes on after a lost answer as if nothing was asked
   sleeps_before_it_listens,               ///< notifications of before are lost
-  forgets_a_deferral,                     ///< a task whose retry is not due at once is never promoted
+  forgets_a_deferral,                     ///< the claimer never promotes a task that waits for its retry
   stops_without_giving_back,              ///< a worker that stops leaves its tasks to be rescued
   interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
@@ -95,15 +95,15 @@ enum class Mutant {
   takes_refused_ticks_for_a_lost_server,  ///< upkeep does not look while ticks are refused
   forgets_a_refused_comparison,           ///< upkeep takes declarations that were refused for compared
   stops_before_its_rescue,                ///< upkeep stops between the end of leases and the rescue
-  forgets_refused_progress,               ///< the keeper drops progress whose write was refused
+  forgets_refused_progress,               ///< the keeper drops progress after a refused write
   writes_no_last_progress,                ///< a keeper that stops leaves the last progress unwritten
   finishes_without_its_circuits,          ///< a completer that finishes gives circuits no last turn
   tries_reports_for_ever,                 ///< a completer that finishes gives no batch up
   reads_no_circuits,                      ///< a worker goes by the circuits as they were when it began
   half_open_lets_all_through,             ///< a half-open circuit bounds no probes
-  probes_never_expire,                    ///< the place of a probe whose worker has died stays taken
+  probes_never_expire,                    ///< a probe keeps its place after its worker has died
   drops_circuit_events,                   ///< what could not be written of attempts is forgotten
-  writes_circuit_events_again,            ///< what was written of attempts is written once more
+  writes_circuit_events_again,            ///< the worker writes events of attempts twice
   budget_is_not_asked,                    ///< retries begin beyond the budget of their queue
   budget_that_is_not_refilled,            ///< for the budget, no time passes
   budget_of_first_runs,                   ///< first runs spend the budget of retries

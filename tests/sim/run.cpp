@@ -720,7 +720,7 @@ class Run {
     database_.pause_schedule();
   }
 
-  /// A worker begins whose program declares a schedule, and PostgreSQL refuses the declaration. The refusal lasts until
+  /// A worker begins and declares a schedule, and PostgreSQL refuses the declaration. The refusal lasts until
   /// no worker counts as new. Upkeep compares once more after a refusal, and then at its next look.
   void a_schedule_is_declared() {
     const ScheduleSettings declared{.every = milliseconds{scheduler_.pick(20'000, 30'000)}};
