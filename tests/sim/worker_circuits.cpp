@@ -41,16 +41,13 @@ void Worker::hand_out(const std::shared_ptr<Claimed>& claimed) {
   for (const ClaimedTask& task : claimed->tasks) {
     promises::a_task_put_off_is_claimed_in_time(task.id, world_.put_off, now());
   }
-  const Executor& executor = life_->executors[claimed->queue];
-  const TimePoint at =
-      world_.mutant == Mutant::budget_that_is_not_refilled && executor.retries ? executor.budget_since : now();
   std::set<TaskId> first_runs;  // taken for retries
   if (world_.mutant == Mutant::budget_of_first_runs) {
     for (ClaimedTask& task : claimed->tasks) {
       if (std::exchange(task.retry_count, std::max(task.retry_count, 1)) == 0) first_runs.insert(task.id);
     }
   }
-  const auto sorting = std::make_shared<SortingOut>(std::move(claimed->tasks), at);
+  const auto sorting = std::make_shared<SortingOut>(std::move(claimed->tasks), now());
   std::vector<Chore> chores;
   for (const auto& [circuit, count] : sorting->asks()) {
     chores.push_back([this, sorting, circuit = circuit, count = count] { admit(sorting, circuit, count); });
@@ -86,8 +83,9 @@ void Worker::hand_out(const Claimed& claimed, SortingOut sorting, const std::set
 SortedOut Worker::sorted_out(Executor& executor, SortingOut sorting, const std::set<TaskId>& first_runs) {
   runtime::RetryThrottle* const retries =
       world_.mutant == Mutant::budget_is_not_asked ? nullptr : executor.retries.get();
+  const TimePoint at = world_.mutant == Mutant::budget_that_is_not_refilled ? executor.budget_since : now();
   SortedOut sorted = std::move(sorting).finish(
-      retries, now(), [this] { return static_cast<double>(world_.scheduler.pick(0, 999)) / 1000; });
+      retries, at, [this] { return static_cast<double>(world_.scheduler.pick(0, 999)) / 1000; });
   const auto tell = [&](ClaimedTask& task) {
     if (first_runs.contains(task.id)) task.retry_count = 0;
   };
