@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -29,9 +30,8 @@ using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::steady_clock;
 
-/// An attempt may become visible so long after it ended. Four leases of the usual length: a worker that reports later
-/// has most likely lost the task.
-constexpr microseconds latest_report = minutes{2};
+/// The usual lease, and the least time that the exporter looks back.
+constexpr milliseconds usual_lease{30'000};
 /// The exporter does not count attempts that ended earlier, when it or its connection was away for longer.
 constexpr microseconds longest_gap = minutes{15};
 constexpr std::int64_t most_waits = 500;
@@ -48,11 +48,13 @@ std::vector<std::int64_t> in_us(const std::array<milliseconds, Size>& bounds) {
   return us;
 }
 
-/// The statements of the transaction after this one are planned for their values, and have the time of `asking`.
-void set_up_transaction(const Asking& asking) {
+/// The next statement of the transaction is planned for its values, and has the rest of the time.
+void set_up_statement(const Asking& asking) {
+  const auto left = std::chrono::duration_cast<milliseconds>(asking.until - steady_clock::now());
+  const milliseconds longest = std::max(left, milliseconds{1});
   // A wait for a lock ends first, and says so.
-  const milliseconds for_lock = std::max(asking.longest * 9 / 10, milliseconds{1});
-  asking.connection.run(sql::ExporterPlans{.timeout_ms = std::to_string(asking.longest.count()),
+  const milliseconds for_lock = std::max(longest * 9 / 10, milliseconds{1});
+  asking.connection.run(sql::ExporterPlans{.timeout_ms = std::to_string(longest.count()),
                                            .lock_timeout_ms = std::to_string(for_lock.count())});
 }
 
@@ -73,7 +75,7 @@ template <class Statement>
 auto rows_of(const Asking& asking, Statement statement) {
   std::vector<typename Statement::Row> rows;
   asking.connection.transaction([&] {
-    set_up_transaction(asking);
+    set_up_statement(asking);
     rows = asking.connection.run(std::move(statement));
   });
   return rows;
@@ -112,11 +114,22 @@ std::vector<Circuit> read_circuits(const Asking& asking) {
 std::vector<FleetWorker> read_workers(const Asking& asking) {
   std::vector<FleetWorker> workers;
   for (const auto& row : rows_of(asking, sql::ExporterWorkers{})) {
-    workers.push_back({row.name, row.state, seconds_of_us(row.age_us), seconds_of_us(row.left_us), {}});
+    workers.push_back(
+        {row.name, row.state, seconds_of_us(row.age_us), seconds_of_us(row.left_us), milliseconds{row.lease_ms}, {}});
     const auto by_queue = nlohmann::json::parse(row.queues);
     for (const auto& [queue, concurrency] : by_queue.items()) workers.back().queues.push_back(queue);
   }
   return workers;
+}
+
+/// How long after its end an attempt becomes visible at the latest: a worker that has not reached the database for a
+/// lease has lost the task.
+milliseconds latest_report(const std::optional<std::vector<FleetWorker>>& workers) {
+  milliseconds longest = usual_lease;
+  for (const FleetWorker& worker : workers.value_or(std::vector<FleetWorker>{})) {
+    longest = std::max(longest, worker.lease);
+  }
+  return longest;
 }
 
 std::vector<Table> read_tables(const Asking& asking) {
@@ -157,6 +170,43 @@ std::vector<Schedule> read_schedules(const Asking& asking) {
     schedules.push_back({row.name, row.state, seconds_of_us(row.overdue_us)});
   }
   return schedules;
+}
+
+std::vector<Attempts> attempts_of(const std::vector<sql::ExporterAttempts::Row>& rows) {
+  std::vector<Attempts> attempts;
+  for (const auto& row : rows) {
+    attempts.push_back({row.queue, row.name, row.outcome, row.will_retry, static_cast<std::size_t>(row.bucket),
+                        static_cast<std::uint64_t>(row.attempts), seconds_of_us(row.ran_us)});
+  }
+  return attempts;
+}
+
+/// The waits of `attempts`, which the same snapshot has just shown to be new since `since`.
+std::vector<Waits> read_waits(const Asking& asking, const std::vector<sql::ExporterAttempts::Row>& attempts,
+                              const std::string& since) {
+  if (attempts.empty()) return {};
+  std::map<std::string, std::int64_t> by_queue;
+  sql::ExporterWaits statement{.queues = {},
+                               .attempts = {},
+                               .after_us = attempts.front().first_us,
+                               .since = since,
+                               .most = most_waits,
+                               .bounds_us = in_us(retry_delay_buckets)};
+  for (const auto& row : attempts) {
+    by_queue[row.queue] += row.attempts;
+    statement.after_us = std::min(statement.after_us, row.first_us);
+  }
+  for (const auto& [queue, count] : by_queue) {
+    statement.queues.push_back(queue);
+    statement.attempts.push_back(count);
+  }
+  std::vector<Waits> waits;
+  set_up_statement(asking);
+  for (const auto& row : asking.connection.run(std::move(statement))) {
+    waits.push_back({row.queue, static_cast<std::size_t>(row.bucket), static_cast<std::uint64_t>(row.attempts),
+                     seconds_of_us(row.waited_us)});
+  }
+  return waits;
 }
 
 std::vector<DeadLetters> read_dead_letters(const Asking& asking) {
@@ -238,14 +288,14 @@ Reading Reader::ask_all() {
 template <class Answer, class Look>
 Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answer, Look look) {
   const auto begin = steady_clock::now();
-  const auto left = std::chrono::duration_cast<milliseconds>(began_ + longest_reading - begin);
+  const auto end = began_ + longest_reading;
   Asked asked{.query = query, .seconds = 0, .why_not = {}};
-  if (left <= milliseconds{0}) {
+  if (begin >= end) {
     asked.why_not = "the queries before took all the time; dogged_exporter_query_seconds shows which";
     return asked;
   }
   try {
-    answer = look(Asking{*connection(), std::min(longest, left)});
+    answer = look(Asking{*connection(), std::min(begin + longest, end)});
   } catch (const ConnectionError&) {
     throw;
   } catch (const DatabaseError& error) {
@@ -282,21 +332,20 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   answer = kept.answer;
 }
 
-/// The rows of the statement that `make` makes of the horizon so far: a snapshot, and from when on attempts may be new.
-template <class Statement, class Make>
-auto Reader::read_new(const Asking& asking, Query query, Make make) {
+/// In one snapshot, `read` is asked for what has become visible since the last reading of `query`, and happened at most
+/// `latest_report` before that reading. The first reading finds nothing new.
+template <class Read>
+void Reader::read_new(const Asking& asking, Query query, microseconds latest_report, Read read) {
   db::Connection& connection = asking.connection;
-  std::vector<typename Statement::Row> rows;
   Horizon now;
   const auto seen = horizons_.find(query);
   const auto look = [&] {
     connection.run(sql::OneSnapshot{});
-    set_up_transaction(asking);
+    set_up_statement(asking);
     const auto [snapshot, at_us] = db::one(connection.run(sql::ExporterHorizon{}));
     now = {snapshot, at_us};
     if (seen == horizons_.end()) return;
-    const std::int64_t after_us = std::max(seen->second.at_us - latest_report.count(), now.at_us - longest_gap.count());
-    rows = connection.run(make(seen->second.snapshot, after_us));
+    read(seen->second.snapshot, std::max(seen->second.at_us - latest_report.count(), now.at_us - longest_gap.count()));
   };
   try {
     connection.transaction(look);
@@ -308,53 +357,40 @@ auto Reader::read_new(const Asking& asking, Query query, Make make) {
                         error.sqlstate());
   }
   horizons_[query] = std::move(now);
-  return rows;
 }
 
 void Reader::ask_for_what_is_new(Reading& reading) {
+  const milliseconds latest = latest_report(reading.workers);
   ask(reading, Query::attempts, reading.new_attempts, [&](const Asking& asking) {
-    std::vector<Attempts> attempts;
-    const auto make = [](const std::string& since, std::int64_t after_us) {
-      return sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets), .after_us = after_us, .since = since};
-    };
-    for (const auto& row : read_new<sql::ExporterAttempts>(asking, Query::attempts, make)) {
-      attempts.push_back({row.queue, row.name, row.outcome, row.will_retry, static_cast<std::size_t>(row.bucket),
-                          static_cast<std::uint64_t>(row.attempts), seconds_of_us(row.ran_us)});
-    }
-    return attempts;
-  });
-  ask(reading, Query::waits, reading.new_waits, [&](const Asking& asking) {
+    std::vector<sql::ExporterAttempts::Row> attempts;
     std::vector<Waits> waits;
-    const auto make = [](const std::string& since, std::int64_t after_us) {
-      return sql::ExporterWaits{
-          .after_us = after_us, .since = since, .most = most_waits, .bounds_us = in_us(retry_delay_buckets)};
-    };
-    for (const auto& row : read_new<sql::ExporterWaits>(asking, Query::waits, make)) {
-      waits.push_back({row.queue, static_cast<std::size_t>(row.bucket), static_cast<std::uint64_t>(row.attempts),
-                       seconds_of_us(row.waited_us)});
-    }
-    return waits;
+    read_new(asking, Query::attempts, latest, [&](const std::string& since, std::int64_t after_us) {
+      attempts = asking.connection.run(
+          sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets), .after_us = after_us, .since = since});
+      waits = read_waits(asking, attempts, since);
+    });
+    reading.new_waits = std::move(waits);
+    return attempts_of(attempts);
   });
   ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&](const Asking& asking) {
     std::vector<DeadLetters> letters;
-    const auto make = [](const std::string& since, std::int64_t after_us) {
-      return sql::ExporterNewDeadLetters{.after_us = after_us, .since = since};
-    };
-    for (const auto& row : read_new<sql::ExporterNewDeadLetters>(asking, Query::new_dead_letters, make)) {
-      letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
-    }
+    read_new(asking, Query::new_dead_letters, latest, [&](const std::string& since, std::int64_t after_us) {
+      for (const auto& row : asking.connection.run(sql::ExporterNewDeadLetters{.after_us = after_us, .since = since})) {
+        letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
+      }
+    });
     return letters;
   });
   ask(reading, Query::ticks, reading.new_ticks, [&](const Asking& asking) {
     std::vector<Ticks> ticks;
-    const auto make = [](const std::string& since, std::int64_t after_us) {
-      return sql::ExporterTicks{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
-    };
-    for (const auto& row : read_new<sql::ExporterTicks>(asking, Query::ticks, make)) {
-      ticks.push_back(
-          {row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks), seconds_of_us(row.late_us)});
-      if (row.bucket) ticks.back().bucket = static_cast<std::size_t>(*row.bucket);
-    }
+    read_new(asking, Query::ticks, latest, [&](const std::string& since, std::int64_t after_us) {
+      const sql::ExporterTicks statement{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
+      for (const auto& row : asking.connection.run(statement)) {
+        ticks.push_back({row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks),
+                         seconds_of_us(row.late_us)});
+        if (row.bucket) ticks.back().bucket = static_cast<std::size_t>(*row.bucket);
+      }
+    });
     return ticks;
   });
 }

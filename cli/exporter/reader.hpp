@@ -31,10 +31,10 @@ inline constexpr int refusals_apart = 3;
 /// All dead letters are counted at most so often: a million take some tenths of a second.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
 
-/// Where a question is asked, and how long PostgreSQL may take for its statement.
+/// Where a question is asked, and until when PostgreSQL may take for its statements.
 struct Asking {
   db::Connection& connection;
-  std::chrono::milliseconds longest;
+  std::chrono::steady_clock::time_point until;
 };
 
 /// Belongs to one thread, except abort().
@@ -78,8 +78,8 @@ class Reader {
   template <class Answer, class Look>
   void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
                   std::optional<Answer>& answer, Look look);
-  template <class Statement, class Make>
-  auto read_new(const Asking& asking, Query query, Make make);
+  template <class Read>
+  void read_new(const Asking& asking, Query query, std::chrono::microseconds latest_report, Read read);
   void ask_for_what_is_new(Reading& reading);
 
   const Connect connect_;

@@ -1,6 +1,7 @@
 // The state of the fleet that `dogged exporter` reads from the database. Pure data.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,12 +13,11 @@
 
 namespace dogged::cli::exporter {
 
-/// The questions that one reading asks. Each is a statement of its own, so that one that the database refuses leaves
+/// The questions that one reading asks. Each is a transaction of its own, so that one that the database refuses leaves
 /// out its metrics alone.
 enum class Query {
   queues,
   attempts,
-  waits,
   new_dead_letters,
   dead_letters,
   circuits,
@@ -35,8 +35,6 @@ enum class Query {
       return "queues";
     case Query::attempts:
       return "attempts";
-    case Query::waits:
-      return "waits";
     case Query::new_dead_letters:
       return "new_dead_letters";
     case Query::dead_letters:
@@ -65,9 +63,7 @@ enum class Query {
     case Query::queues:
       return "dogged_queue_… but dogged_queue_workers";
     case Query::attempts:
-      return "dogged_attempts_total, dogged_attempt_run_seconds";
-    case Query::waits:
-      return "dogged_attempt_wait_seconds";
+      return "dogged_attempts_total, dogged_attempt_run_seconds, dogged_attempt_wait_seconds";
     case Query::new_dead_letters:
       return "dogged_new_dead_letters_total";
     case Query::dead_letters:
@@ -141,6 +137,7 @@ struct FleetWorker {
   std::string state{};                   ///< live, lapsed or lost
   double age_seconds = 0;                ///< since it renewed its lease
   std::optional<double> left_seconds{};  ///< until its lease runs out
+  std::chrono::milliseconds lease{};     ///< how long a renewal of its lease lasts
   std::vector<std::string> queues{};     ///< that it serves
 };
 
@@ -193,7 +190,7 @@ struct Reading {
   std::vector<Asked> asked;
   std::optional<std::vector<Queue>> queues;
   std::optional<std::vector<Attempts>> new_attempts;  ///< since the reading before; so are the next three
-  std::optional<std::vector<Waits>> new_waits;
+  std::vector<Waits> new_waits;                       ///< of new_attempts
   std::optional<std::vector<DeadLetters>> new_dead_letters;
   std::optional<std::vector<Ticks>> new_ticks;
   std::optional<std::vector<DeadLetters>> dead_letters;  ///< the largest counts first, the others summed as `other`

@@ -1,16 +1,15 @@
 -- Counts the dead letters that new attempts (as in exporter_attempts.sql) have made, by task and error code. A dead letter
--- that was replayed or purged since is not counted.
+-- that was replayed or purged since is not counted. Begins at the dead letters, because most attempts make none.
 -- gives: name text, error_code text?, letters bigint
-select a.name, a.error_code, count(*) as letters
-  from dogged.task_attempts a
- where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
-   and not a.will_retry and a.outcome in ('failed', 'timed_out', 'lost')
-   and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
-   and not pg_visible_in_snapshot(
-         (select pg_snapshot_xmin(@since)::text::bigint
-                 + ((a.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)
-   -- The range names the days that are read: PostgreSQL does not derive it from the equality.
-   and exists (select from dogged.tasks_failed f
-                where f.id = a.task_id and f.finished_at = a.finished_at
-                  and f.finished_at >= to_timestamp(@after_us / 1000000.0))
+select f.name, f.error_code, count(*) as letters
+  from dogged.tasks_failed f
+ where f.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
+   and (select a.will_retry = false and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
+               and (age(a.xmin) <= (select age(pg_snapshot_xmax(@since)::xid))
+                    or a.xmin in (select id::xid from pg_snapshot_xip(@since) as id))
+          from dogged.task_attempts a
+         where a.task_id = f.id and a.attempt = f.attempt and a.finished_at = f.finished_at
+           -- The range names the days that are read: PostgreSQL does not derive it from the equality.
+           and a.finished_at >= to_timestamp(@after_us / 1000000.0)
+         limit 1)
  group by 1, 2

@@ -13,7 +13,6 @@ select n.schedule, n.outcome, width_bucket(n.late_us - 1, @bounds_us::bigint[]) 
           left join dogged.schedules s on s.id = t.schedule_id
          where t.decided_at >= to_timestamp(@after_us::bigint / 1000000.0) and t.outcome <> 'waiting'
            and age(t.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
-           and not pg_visible_in_snapshot(
-                 (select pg_snapshot_xmin(@since)::text::bigint
-                         + ((t.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)) as n
+           and (age(t.xmin) <= (select age(pg_snapshot_xmax(@since)::xid))
+                or t.xmin in (select id::xid from pg_snapshot_xip(@since) as id))) as n
  group by 1, 2, 3

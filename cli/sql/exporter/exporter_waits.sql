@@ -1,29 +1,21 @@
 -- How long new attempts (as in exporter_attempts.sql) waited from their due time to their start, by queue and bucket of
--- @bounds_us. Takes all attempts if there are at most @most. Of more attempts a hash chooses between about half of
--- @most and @most, and at least one of each queue. A sample suffices, because the due time of each attempt needs a look-up. The
--- chosen attempts of a queue stand for all of its attempts. Their number is exact, except for the estimated share that does not
--- count.
+-- @bounds_us. @queues and @attempts: how many of the attempts each queue has. Takes all attempts if there are at most @most.
+-- Of more attempts a hash chooses between about half of @most and @most, and at least one of each queue. A sample suffices,
+-- because the due time of each attempt needs a look-up. The chosen attempts of a queue stand for all of its attempts. Their
+-- number is exact, except for the estimated share that does not count.
 --
 -- task_timeline tells the same of any attempt. Here each look-up names the days that it may read. So an attempt does not
 -- count if its retry was scheduled more than a day before, or if its task was replayed or rescheduled.
 -- gives: queue text, bucket int, attempts bigint, waited_us bigint
-with transactions as materialized (
-  select a.xmin as id, a.queue, count(*) as attempts, min(a.finished_at) as first_at
-    from dogged.task_attempts a
-   where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
-   group by a.xmin, a.queue
-  having age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
-     and not pg_visible_in_snapshot(
-           (select pg_snapshot_xmin(@since)::text::bigint
-                   + ((a.xmin::text::bigint - pg_snapshot_xmin(@since)::text::bigint) & 4294967295))::text::xid8, @since)
-), queues as materialized (
-  select queue, sum(attempts)::bigint as attempts from transactions group by queue
+with queues as materialized (
+  select queue, attempts from unnest(@queues::text[], @attempts::bigint[]) as q(queue, attempts)
 ), new as not materialized (
   select a.task_id, a.attempt, a.queue, a.claimed_at, a.started_at, a.finished_at,
          hashint8extended(a.task_id, a.attempt) & 1073741823 as draw
     from dogged.task_attempts a
-   where a.finished_at >= to_timestamp(@after_us / 1000000.0) and a.finished_at >= (select min(first_at) from transactions)
-     and a.xmin in (select id from transactions)
+   where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
+     and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
+     and (age(a.xmin) <= (select age(pg_snapshot_xmax(@since)::xid)) or a.xmin in (select id::xid from pg_snapshot_xip(@since) as id))
 ), chosen as materialized (
   select * from new where draw % (select (sum(attempts)::bigint - 1) / @most::bigint + 1 from queues) = 0
 ), one_each as materialized (

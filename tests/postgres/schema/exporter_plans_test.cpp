@@ -53,7 +53,12 @@ TEST_CASE("the exporter's questions of new attempts read the last days of a long
   const std::vector<std::int64_t> bounds{1'000, 1'000'000};
   for (const db::BoundStatement& statement :
        {db::BoundStatement{sql::ExporterAttempts{.bounds_us = bounds, .after_us = after_us, .since = since}},
-        db::BoundStatement{sql::ExporterWaits{.after_us = after_us, .since = since, .most = 500, .bounds_us = bounds}},
+        db::BoundStatement{sql::ExporterWaits{.queues = {"mail"},
+        .attempts = {2},
+        .after_us = after_us,
+        .since = since,
+        .most = 500,
+        .bounds_us = bounds}},
         db::BoundStatement{sql::ExporterNewDeadLetters{.after_us = after_us, .since = since}}}) {
     CAPTURE(statement.statement.name);
     const std::set<std::string> days = days_read_by(database, statement);
