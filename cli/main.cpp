@@ -11,7 +11,7 @@
 
 #include <fcntl.h>
 
-#include "cli/bench/worker_program.hpp"
+#include "cli/bench/worker/worker_program.hpp"
 #include "cli/commands/command_tree.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/completion.hpp"

@@ -9,7 +9,7 @@
 #include <dogged/client.hpp>
 
 #include "cli/bench/server.hpp"
-#include "cli/bench/worker_program.hpp"
+#include "cli/bench/worker/worker_program.hpp"
 #include "cli/failure.hpp"
 #include "cli/io/interrupt.hpp"
 #include "migrate/migrate.hpp"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "cli/bench/scene.hpp"
-#include "cli/bench/worker_program.hpp"
+#include "cli/bench/worker/worker_program.hpp"
 #include "cli/failure.hpp"
 #include "private_server/child_process.hpp"
 

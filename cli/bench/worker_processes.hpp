@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "cli/bench/memory.hpp"
+#include "cli/bench/worker/memory.hpp"
 
 namespace dogged::cli::bench {
 

@@ -14,9 +14,9 @@
 
 #include <dogged/client.hpp>
 
-#include "cli/bench/memory.hpp"
+#include "cli/bench/worker/memory.hpp"
+#include "cli/bench/worker/worker_program.hpp"
 #include "cli/bench/worker_processes.hpp"
-#include "cli/bench/worker_program.hpp"
 #include "cli/failure.hpp"
 #include "cli/io/interrupt.hpp"
 #include "sql/bench.hpp"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/bench/figures.hpp"
+#include "cli/bench/core/figures.hpp"
 #include "cli/bench/scene.hpp"
 #include "cli/bench/server.hpp"
 

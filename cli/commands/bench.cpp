@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "cli/bench/figures.hpp"
+#include "cli/bench/core/figures.hpp"
 #include "cli/bench/scene.hpp"
 #include "cli/bench/server.hpp"
 #include "cli/bench/workloads.hpp"

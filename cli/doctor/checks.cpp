@@ -11,7 +11,7 @@
 #include <dogged/error.hpp>
 
 #include "circuit/shared_circuit.hpp"
-#include "cli/doctor/judges.hpp"
+#include "cli/doctor/core/judges.hpp"
 #include "db/clock_offset.hpp"
 #include "db/connection.hpp"
 #include "migrate/migrate.hpp"

@@ -15,7 +15,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
-#include "cli/exporter/fleet_metrics.hpp"
+#include "cli/exporter/core/fleet_metrics.hpp"
 #include "cli/exporter/reader.hpp"
 #include "http/page.hpp"
 

@@ -1,5 +1,5 @@
 // The figures of `dogged bench`: quantiles, how numbers are written, and rounds.
-#include "cli/bench/figures.hpp"
+#include "cli/bench/core/figures.hpp"
 
 #include <nlohmann/json.hpp>
 

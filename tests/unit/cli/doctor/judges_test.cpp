@@ -1,5 +1,5 @@
 // The judgements of `dogged doctor`: every threshold from both sides.
-#include "cli/doctor/judges.hpp"
+#include "cli/doctor/core/judges.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The metrics of `dogged exporter`.
-#include "cli/exporter/fleet_metrics.hpp"
+#include "cli/exporter/core/fleet_metrics.hpp"
 
 #include <map>
 #include <string>

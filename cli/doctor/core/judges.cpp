@@ -1,5 +1,5 @@
 // See judges.hpp. Every threshold stands in a named constant.
-#include "cli/doctor/judges.hpp"
+#include "cli/doctor/core/judges.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // See fleet_metrics.hpp.
-#include "cli/exporter/fleet_metrics.hpp"
+#include "cli/exporter/core/fleet_metrics.hpp"
 
 #include <algorithm>
 #include <initializer_list>

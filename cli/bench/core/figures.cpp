@@ -1,5 +1,5 @@
 // See figures.hpp.
-#include "cli/bench/figures.hpp"
+#include "cli/bench/core/figures.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // See memory.hpp.
-#include "cli/bench/memory.hpp"
+#include "cli/bench/worker/memory.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -1,5 +1,5 @@
 // See worker_program.hpp.
-#include "cli/bench/worker_program.hpp"
+#include "cli/bench/worker/worker_program.hpp"
 
 #include <csignal>
 #include <iostream>
@@ -9,7 +9,7 @@
 
 #include <dogged/worker.hpp>
 
-#include "cli/bench/memory.hpp"
+#include "cli/bench/worker/memory.hpp"
 
 namespace dogged::cli::bench {
 
