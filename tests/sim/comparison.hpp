@@ -40,7 +40,8 @@ inline constexpr minutes until_expiry{25};         // after a task is due
 inline constexpr minutes until_holder_expires{5};  // after it is due: the next step of time ends it
 inline constexpr minutes until_latest{33};         // of a debounce, after the holder was enqueued
 inline constexpr minutes step_of_time{20};
-inline constexpr std::size_t promoted_by_postgres = 1000;
+inline constexpr std::size_t tasks_at_once_in_postgres = 1000;
+inline constexpr std::int64_t tasks_looked_for_in_model = 4;
 inline const std::vector<std::string> queue_names{"default", "mail", "bulk"};
 inline const std::vector<std::string> task_names{"work", "fragile"};
 inline const std::vector<int> args_versions{1, 1};
@@ -183,6 +184,9 @@ class Comparison {
   void ask_upkeep();
   void end_lapsed_leases();
   void rescue();
+  std::vector<std::int64_t> compare_workers_to_rescue();
+  void mark_rescued(std::int64_t lost);
+  [[nodiscard]] std::pair<std::size_t, bool> rescue_in_model(std::int64_t worker);
   void let_time_pass();
   void lock();
   void unlock();
@@ -256,7 +260,6 @@ class Comparison {
   bool model_notified_ = false;
   std::set<std::string> model_told_to_cancel_;  // leases of workers
   std::set<std::string> model_told_of_circuits_;
-  bool compares_notifications_ = true;
 };
 
 }  // namespace dogged::sim

@@ -56,7 +56,7 @@ std::string as_json(const Queues& queues) {
 
 Comparison::Comparison(const std::string& url, std::uint64_t seed, Mutant mutant)
     : scheduler_(seed),
-      model_(scheduler_, mutant, promoted_by_postgres),
+      model_(scheduler_, mutant, tasks_at_once_in_postgres),
       postgres_({.url = url, .prepares = true}),
       producer_({.url = url}),
       locker_({.url = url}),
@@ -416,11 +416,73 @@ void Comparison::expire() {
 void Comparison::rescue() {
   const std::int64_t worker = any_worker();
   note("worker " + std::to_string(worker) + " rescues");
-  const Database::Rescued model = model_.rescue(worker);
+  for (const std::int64_t lost : compare_workers_to_rescue()) mark_rescued(lost);
+  compare_lines();
+  const auto [tasks, all] = rescue_in_model(worker);
   const runtime::Rescued postgres = runtime::rescue_lost_tasks(postgres_, worker, {log_});
-  require_alike("rescued", model.tasks, postgres.tasks);
-  require_alike("all rescued", model.all, postgres.all);
-  compares_notifications_ = false;  // the model also notifies the rescuer, which in production is told in its process
+  require_alike("rescued", tasks, postgres.tasks);
+  require_alike("all rescued", all, postgres.all);
+}
+
+/// With their claims. Gives the workers.
+std::vector<std::int64_t> Comparison::compare_workers_to_rescue() {
+  const auto line_of = [](std::int64_t worker, std::int64_t claim, std::int64_t tasks) {
+    return "claim " + std::to_string(claim) + " of " + std::to_string(worker) + " names " + std::to_string(tasks);
+  };
+  const std::vector<std::int64_t> workers = model_.workers_to_rescue();
+  std::set<std::int64_t> postgres;
+  for (const auto& [id, name] : postgres_.run(sql::WorkersToRescue{})) postgres.insert(id);
+  require_alike("workers to rescue", std::set(workers.begin(), workers.end()), postgres);
+  Lines claims, claims_in_postgres;
+  for (const std::int64_t worker : workers) {
+    for (const auto& [id, tasks] : model_.claims_of(worker)) claims.insert(line_of(worker, id, tasks));
+    for (const auto& [id, tasks] : postgres_.run(sql::ClaimsOf{.worker_id = worker})) {
+      claims_in_postgres.insert(line_of(worker, id, tasks));
+    }
+  }
+  require_alike("claims of lost workers", claims, claims_in_postgres);
+  return workers;
+}
+
+/// As a statement of another rescuer that arrives late: no worker is marked whose tasks are left.
+void Comparison::mark_rescued(std::int64_t lost) {
+  bool postgres = false;
+  postgres_.transaction([&] {
+    postgres = !postgres_.run(sql::LockRescue{.worker_id = lost}).empty();
+    if (postgres) postgres_.run(sql::MarkRescued{.worker_id = lost});
+  });
+  require_alike("marked", model_.mark_rescued(lost), postgres);
+}
+
+/// As Rescue in rescue.cpp. Gives how many tasks were rescued, and whether all were.
+std::pair<std::size_t, bool> Comparison::rescue_in_model(std::int64_t worker) {
+  using Step = runtime::RescueTasks::Step;
+  runtime::RescueTasks plan{tasks_looked_for_in_model};
+  std::size_t rescued = 0;
+  for (;;) {
+    const runtime::RescueTasks::Action action = plan.next();
+    switch (action.step) {
+      case Step::list_workers:
+      case Step::list_left:
+        plan.on_workers(model_.workers_to_rescue());
+        break;
+      case Step::list_claims:
+        plan.on_claims(model_.claims_of(action.worker));
+        break;
+      case Step::rescue_batch: {
+        const std::size_t tasks = model_.rescue_batch(worker, action.worker, action.claims).value();
+        rescued += tasks;
+        plan.on_batch(tasks);
+        break;
+      }
+      case Step::mark_rescued:
+        (void)model_.mark_rescued(action.worker);
+        plan.on_marked();
+        break;
+      case Step::done:
+        return {rescued, plan.has_rescued_all()};
+    }
+  }
 }
 
 // ---- claims --------------------------------------------------------------------------------------------------------
@@ -940,9 +1002,7 @@ void Comparison::compare_notifications() {
   }
   require_alike("workers that are told to cancel", std::exchange(model_told_to_cancel_, {}), told_to_cancel);
   require_alike("circuits that workers are told of", std::exchange(model_told_of_circuits_, {}), told_of_circuits);
-  if (compares_notifications_) require_alike("a notification", model_notified_, notified);
-  model_notified_ = false;
-  compares_notifications_ = true;
+  require_alike("a notification", std::exchange(model_notified_, false), notified);
 }
 
 ConformanceResult compare_with_postgres(const std::string& url, std::uint64_t seed, int steps, Mutant mutant) {

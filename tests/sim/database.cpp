@@ -502,7 +502,7 @@ std::size_t Database::promote(const Queues& queues) {
   for (const std::string& queue : queues) {
     std::size_t of_queue = 0;
     for (const TaskId id : now_.live) {
-      if (of_queue == promoted_at_once_) break;
+      if (of_queue == tasks_at_once_) break;
       Task& task = now_.tasks.at(id);
       if (task.queue != queue || !task.deferred || is_locked(task)) continue;
       if (task.due_at > now() && mutant_ != Mutant::promotion_before_its_time) continue;
@@ -653,61 +653,6 @@ std::size_t Database::expire(std::optional<milliseconds> back) {
 void Database::end_lease(WorkerRow& row) {
   row.lease_ended = true;
   row.asleep = false;
-}
-
-Database::Rescued Database::rescue(std::int64_t worker) {
-  Rescued rescued;
-  Queues queues;
-  for (auto& [id, row] : now_.workers) {
-    const bool is_ended =
-        row.lease_ended || (mutant_ == Mutant::rescue_of_live_leases && id != worker && scheduler_.chance(2));
-    if (is_ended && !row.rescued) rescue_from(id, row, rescued, queues);
-  }
-  if (rescued.tasks > 0) wake_others(0, queues);
-  return rescued;
-}
-
-void Database::rescue(TaskId id, Task& task, std::int64_t worker) {
-  lifecycle::TaskState state{.attempt = task.attempt,
-                             .retry_count = task.retry_count,
-                             .losses = task.losses,
-                             .cancel_requested = task.cancel_requested};
-  if (task.expires_at) state.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - now());
-  lifecycle::Transition to =
-      lifecycle::after_attempt(state, rules_of(task.kind), {lifecycle::Outcome::lost}, 0.0).value();
-  if (mutant_ == Mutant::loss_that_does_not_count && to.next_run) --to.losses;
-  if (mutant_ == Mutant::loss_without_a_row) {
-    give_back(id, task);
-    ++task.attempt;
-    return;
-  }
-  record(id, task, to, worker);
-  if (to.next_run) run_again(id, task, *to.next_run, now());
-}
-
-void Database::rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Queues& queues) {
-  bool has_all = true;
-  std::set<TaskId> claimed;
-  for (const auto& [number, ids] : row.claims) claimed.insert(ids.begin(), ids.end());
-  for (const TaskId task_id : claimed) {
-    const auto found = now_.tasks.find(task_id);
-    if (found == now_.tasks.end()) continue;
-    Task& task = found->second;
-    if (task.state != Task::State::running || task.worker != id) continue;
-    if (is_locked(task)) {
-      has_all = mutant_ == Mutant::rescue_forgets_claims;
-      continue;
-    }
-    promises::a_loss_follows_the_end_of_its_lease(task_id, task.attempt, row);
-    ++rescued.tasks;
-    queues.insert(task.queue);
-    rescue(task_id, task, id);
-  }
-  rescued.all = rescued.all && has_all;
-  if (has_all) {
-    row.rescued = true;
-    row.claims.clear();
-  }
 }
 
 }  // namespace dogged::sim

@@ -29,6 +29,7 @@
 #include "step/core/wait_plan.hpp"
 #include "tasks/core/claimed_task.hpp"
 #include "upkeep/core/outlook.hpp"
+#include "upkeep/core/rescue_tasks.hpp"
 
 namespace dogged::sim {
 
@@ -226,9 +227,9 @@ struct Broken {
 
 class Database {
  public:
-  /// promote.sql takes 1000 tasks at once. Fewer show earlier what a worker does with the rest.
-  Database(Scheduler& scheduler, Mutant mutant, std::size_t promoted_at_once = 2)
-      : scheduler_(scheduler), mutant_(mutant), promoted_at_once_(promoted_at_once) {}
+  /// promote.sql and lost_tasks.sql take 1000 tasks at once. Fewer show earlier what a worker does with the rest.
+  Database(Scheduler& scheduler, Mutant mutant, std::size_t tasks_at_once = 2)
+      : scheduler_(scheduler), mutant_(mutant), tasks_at_once_(tasks_at_once) {}
 
   /// Called with the worker that is notified, and the queue; an empty name stands for each of its queues.
   std::function<void(std::int64_t, const std::string&)> on_notify;
@@ -525,11 +526,20 @@ class Database {
   std::size_t end_lapsed_leases(std::int64_t worker);
   /// Pending tasks that have expired, up to `back` ago. Gives how many were ended.
   std::size_t expire(std::optional<milliseconds> back = std::nullopt);
-  struct Rescued {
-    std::size_t tasks = 0;
-    bool all = true;
-  };
-  [[nodiscard]] Rescued rescue(std::int64_t worker);
+  // The rescue of tasks: database_upkeep.cpp.
+  [[nodiscard]] std::vector<std::int64_t> workers_to_rescue();
+  [[nodiscard]] std::vector<runtime::RescueTasks::Claim> claims_of(std::int64_t worker);
+  /// A transaction of `rescuer`. Gives how many tasks of `worker` were rescued. Nothing: the rescue is done.
+  std::optional<std::size_t> rescue_batch(std::int64_t rescuer, std::int64_t worker,
+                                          const std::vector<std::int64_t>& claims);
+  /// A transaction. False: the rescue is done.
+  bool mark_rescued(std::int64_t worker);
+  /// PostgreSQL refuses to change the worker's tasks for a while, by a trigger or a constraint of an operator.
+  void refuse_rescue_of(std::int64_t worker, Duration time);
+  [[nodiscard]] TimePoint refuses_rescue_until(std::int64_t worker) const;
+  [[nodiscard]] bool is_rescue_refused(std::int64_t worker) const {
+    return scheduler_.now() < refuses_rescue_until(worker);
+  }
 
   /// When a lease lapses unless it is renewed, by the time of the simulation.
   [[nodiscard]] TimePoint lapses_at(std::int64_t worker) const {
@@ -609,7 +619,10 @@ class Database {
   void give_back(TaskId id, Task& task);
   void place_in_front(Task& task);
   void end_lease(WorkerRow& row);
-  void rescue_from(std::int64_t id, WorkerRow& row, Rescued& rescued, Queues& queues);
+  [[nodiscard]] bool can_be_rescued(const WorkerRow& row) const {
+    return (row.lease_ended || mutant_ == Mutant::rescue_of_live_leases) && !row.rescued;
+  }
+  [[nodiscard]] std::set<TaskId> held_by_claims(std::int64_t worker, const std::vector<std::int64_t>& claims);
   void rescue(TaskId id, Task& task, std::int64_t worker);
   void record(TaskId id, Task& task, const lifecycle::Transition& transition, std::int64_t worker);
   void run_again(TaskId id, Task& task, const lifecycle::NextRun& next, TimePoint finished_at);
@@ -622,12 +635,13 @@ class Database {
 
   Scheduler& scheduler_;
   const Mutant mutant_;
-  const std::size_t promoted_at_once_;
+  const std::size_t tasks_at_once_;
   Duration clock_ahead_{0};
   Queues paused_;
   std::map<std::string, std::optional<RetryBudgetSettings>> retry_budgets_;
   std::map<std::string, std::int64_t> circuit_locks_;  // the number of the lock, by circuit
   std::array<TimePoint, 3> refused_until_{};           // by work
+  std::map<std::int64_t, TimePoint> refuses_rescue_;   // until then, by worker
   Durable now_;
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;

@@ -378,7 +378,11 @@ class Run {
         disturb_schedule(random);
         break;
       case 10:
-        refuse(static_cast<Work>(random.pick(0, 2)), random.between(10ms, 2s));
+        if (random.chance(25)) {
+          refuse_a_rescue(random);
+        } else {
+          refuse(static_cast<Work>(random.pick(0, 2)), random.between(10ms, 2s));
+        }
         break;
       default:
         if (random.chance(75)) return disturb_task(random);
@@ -392,6 +396,23 @@ class Run {
     world_.trace(names.at(static_cast<std::size_t>(work)) + " is refused for " +
                  std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms");
     database_.refuse(work, time);
+  }
+
+  /// Of a worker that may be alive still.
+  void refuse_a_rescue(Random& random) {
+    std::vector<std::int64_t> leases;
+    for (const auto& [lease, row] : database_.workers()) {
+      if (!row.rescued && !row.stopped) leases.push_back(lease);
+    }
+    if (leases.empty()) return;
+    const auto index = random.pick(0, static_cast<std::int64_t>(leases.size()) - 1);
+    refuse_rescue_of(leases[static_cast<std::size_t>(index)], random.between(10ms, 4s));
+  }
+
+  void refuse_rescue_of(std::int64_t lease, Duration time) {
+    world_.trace("the rescue of lease " + std::to_string(lease) + " is refused for " +
+                 std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms");
+    database_.refuse_rescue_of(lease, time);
   }
 
   /// A service breaks for a while, an operator opens its circuit, closes it or locks its row, or sets a retry budget.
@@ -548,6 +569,7 @@ class Run {
     if (scheduler_.chance(25)) server_is_away_while_handlers_run();
     if (scheduler_.chance(25)) one_is_cancelled();
     if (scheduler_.chance(25)) one_dies();
+    if (scheduler_.chance(20)) a_rescue_is_refused();
     if (scheduler_.chance(25)) all_stop_in_turn();
     if (scheduler_.chance(25)) a_schedule_fires();
     if (!world_.only_polls && scheduler_.chance(20)) a_schedule_is_changed();
@@ -666,6 +688,16 @@ class Run {
     run_until(scheduler_.now() + 5s);  // the others end
   }
 
+  using Attempt = std::pair<TaskId, int>;
+  std::vector<Attempt> attempts_under(std::int64_t lease) {
+    std::vector<Attempt> attempts;
+    for (const TaskId id : database_.live()) {
+      const Task& task = database_.tasks().at(id);
+      if (task.state == Task::State::running && task.worker == lease) attempts.emplace_back(id, task.attempt);
+    }
+    return attempts;
+  }
+
   /// In some runs a tick is due that is refused meanwhile.
   void one_dies() {
     (void)begin_long_handlers();
@@ -673,11 +705,7 @@ class Run {
         static_cast<std::size_t>(scheduler_.pick(1, static_cast<std::int64_t>(workers_.size()) - 1));
     const auto lease = workers_[index]->lease();
     if (!lease) return;
-    std::vector<std::pair<TaskId, int>> lost;
-    for (const TaskId id : database_.live()) {
-      const Task& task = database_.tasks().at(id);
-      if (task.state == Task::State::running && task.worker == *lease) lost.emplace_back(id, task.attempt);
-    }
+    const std::vector<Attempt> lost = attempts_under(*lease);
     if (scheduler_.chance(30)) {
       refuse(Work::ticks, 20s);
       database_.set_schedule({.every = 10s}, 10ms);
@@ -691,6 +719,37 @@ class Run {
     }
     run_until(scheduler_.now() + 10s);
     database_.pause_schedule();
+  }
+
+  /// Two workers die at once. The tasks of the older lease come first in a rescue, and PostgreSQL refuses to change
+  /// them.
+  void a_rescue_is_refused() {
+    until_all_run();
+    if (workers_.size() < 3) return;
+    (void)begin_long_handlers();
+    Worker* first = workers_[workers_.size() - 1].get();
+    Worker* second = workers_[workers_.size() - 2].get();
+    if (!first->lease() || !second->lease()) return;
+    if (*second->lease() < *first->lease()) std::swap(first, second);
+    const std::int64_t refused = *first->lease();
+    const std::int64_t other = *second->lease();
+    const std::vector<Attempt> lost = attempts_under(other);
+    const std::vector<Attempt> lost_with_refusal = attempts_under(refused);
+    refuse_rescue_of(refused, 14s);
+    first->crash(24s);
+    second->crash(24s);
+    run_until(scheduler_.now() + 10ms);  // renewals that were under way count
+    const Duration told_in = 1s + (world_.only_polls ? poll_interval : 0ms);
+    const TimePoint until = database_.lapses_at(other) + told_in;
+    run_until(scheduler_.now() + 12s);
+    for (const Attempt& attempt : lost) {
+      promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, until);
+    }
+    const TimePoint refused_until = database_.refuses_rescue_until(refused) + heartbeat + told_in;
+    run_until(scheduler_.now() + 20s);
+    for (const Attempt& attempt : lost_with_refusal) {
+      promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, refused_until);
+    }
   }
 
   /// Its first tick comes when every worker has looked, however seldom, and further ones more often than workers look.

@@ -1,7 +1,8 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
 // SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
-// ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan, Incarnation and Shutdown. The network between them
-// loses requests, answers and notifications, and delivers statements late. Handlers take virtual time.
+// ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan and RescueTasks, Incarnation and Shutdown. The
+// network between them loses requests, answers and notifications, and delivers statements late. Handlers take virtual
+// time.
 #pragma once
 
 #include <compare>
@@ -40,6 +41,7 @@
 #include "step/core/known_steps.hpp"
 #include "step/core/wait_plan.hpp"
 #include "upkeep/core/plan.hpp"
+#include "upkeep/core/rescue_tasks.hpp"
 
 namespace dogged::sim {
 
@@ -47,6 +49,7 @@ inline constexpr milliseconds heartbeat{500};
 inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
 inline constexpr milliseconds compares_again_after{1'000};  // declarations, after a refusal
+inline constexpr std::int64_t looked_for_at_once{4};        // tasks of claims: so that some claims are left for later
 inline constexpr std::size_t concurrency = 3;               // of each queue
 inline constexpr milliseconds stop_grace{200};              // how long a handler may run on after its stop token is set
 inline constexpr runtime::ReportBatches::Limits batch_limits{.reports = 4};  // so that not all reports fit into one
@@ -214,9 +217,11 @@ class Worker {
     runtime::ToldToUpkeep told_to_upkeep = {};
     bool upkeep_waits = false;
     std::uint64_t upkeep_waits_so_far = 0;
-    bool owes_rescue = false;                       // of tasks whose leases this worker has ended
-    bool gave_ticks_up = false;                     // of a mutant
-    std::optional<ScheduleSettings> declared = {};  // by the worker's program
+    std::optional<runtime::RescueTasks> rescue = {};  // under way
+    std::size_t rescued_tasks = 0;                    // in it
+    bool owes_rescue = false;                         // of tasks whose leases this worker has ended
+    bool gave_ticks_up = false;                       // of a mutant
+    std::optional<ScheduleSettings> declared = {};    // by the worker's program
   };
 
   void start(std::optional<std::int64_t> previous = std::nullopt);
@@ -395,8 +400,14 @@ class Worker {
   template <class Statement>
   void ask_upkeep(Statement statement);
   void look(std::optional<milliseconds> look_back);
-  void rescue();
   void end_leases();
+  void rescue();
+  void list_workers_to_rescue();
+  void rescue_tasks_of(const runtime::RescueTasks::Action& action);
+  template <class Statement>
+  void ask_for_rescue(std::int64_t worker, Statement statement);
+  void rescue_refused(std::int64_t worker);
+  void end_rescue();
   void fire_ticks();
   void ticks_refused();
   void compare();

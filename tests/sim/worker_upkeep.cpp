@@ -8,6 +8,7 @@ namespace dogged::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using runtime::RescueTasks;
 using runtime::ToldToUpkeep;
 using runtime::UpkeepPlan;
 
@@ -65,6 +66,7 @@ void Worker::upkeep_ended() {
 }
 
 void Worker::upkeep_step() {
+  if (life_->rescue) return rescue();
   life_->upkeep_waits = false;
   if (life_->stops_services && life_->has_keeper_ended) life_->upkeep.on_stopping();
   life_->upkeep.on_told(take_told(), now());
@@ -121,6 +123,12 @@ void Worker::ask_upkeep(Statement statement) {
 
 void Worker::upkeep_failed() {
   life_->owes_rescue = false;  // other workers find the tasks
+  if (life_->rescue) {
+    life_->rescue.reset();
+    life_->rescued_tasks = 0;
+    told_.has_rescued = true;  // batches before the failure have made tasks ready, perhaps
+    wake_claimer();
+  }
   life_->upkeep.on_failure(now());
 }
 
@@ -149,18 +157,75 @@ void Worker::end_leases() {
   });
 }
 
+/// As Rescue in rescue.cpp.
 void Worker::rescue() {
-  ask_upkeep([this, lease = lease_id()] {
-    return [this, rescued = world_.database.rescue(lease)] {
-      if (rescued.tasks > 0) {
-        world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(rescued.tasks) + " tasks");
-        told_.has_rescued = true;
-        wake_claimer();
-      }
-      life_->owes_rescue = false;
-      life_->upkeep.on_rescued(!rescued.all);
+  if (!life_->rescue) life_->rescue.emplace(looked_for_at_once);
+  const RescueTasks::Action action = life_->rescue->next();
+  switch (action.step) {
+    case RescueTasks::Step::list_workers:
+    case RescueTasks::Step::list_left:
+      return list_workers_to_rescue();
+    case RescueTasks::Step::list_claims:
+    case RescueTasks::Step::rescue_batch:
+    case RescueTasks::Step::mark_rescued:
+      return rescue_tasks_of(action);
+    case RescueTasks::Step::done:
+      return end_rescue();
+  }
+}
+
+void Worker::list_workers_to_rescue() {
+  ask_upkeep(
+      [this] { return [this, workers = world_.database.workers_to_rescue()] { life_->rescue->on_workers(workers); }; });
+}
+
+void Worker::rescue_tasks_of(const RescueTasks::Action& action) {
+  Database& database = world_.database;
+  if (action.step == RescueTasks::Step::list_claims) {
+    return ask_for_rescue(action.worker, [this, &database, worker = action.worker] {
+      return [this, claims = database.claims_of(worker)] { life_->rescue->on_claims(claims); };
+    });
+  }
+  if (action.step == RescueTasks::Step::mark_rescued) {
+    return ask_for_rescue(action.worker, [this, &database, worker = action.worker] {
+      return [this, is_only_rescuer = database.mark_rescued(worker)] {
+        is_only_rescuer ? life_->rescue->on_marked() : life_->rescue->on_locked();
+      };
+    });
+  }
+  ask_for_rescue(action.worker, [this, &database, lease = lease_id(), action] {
+    return [this, tasks = database.rescue_batch(lease, action.worker, action.claims)] {
+      if (!tasks) return life_->rescue->on_locked();
+      life_->rescued_tasks += *tasks;
+      life_->rescue->on_batch(*tasks);
     };
   });
+}
+
+template <class Statement>
+void Worker::ask_for_rescue(std::int64_t worker, Statement statement) {
+  ask_upkeep([this, worker, statement = std::move(statement)]() mutable -> Callback {
+    if (world_.database.is_rescue_refused(worker)) return [this, worker] { rescue_refused(worker); };
+    return statement();
+  });
+}
+
+void Worker::rescue_refused(std::int64_t worker) {
+  world_.trace("worker " + std::to_string(number_) + " is refused the rescue of lease " + std::to_string(worker));
+  if (world_.mutant == Mutant::lets_a_refusal_stop_all_rescues) return upkeep_failed();
+  life_->rescue->on_refused();
+}
+
+void Worker::end_rescue() {
+  if (const std::size_t tasks = std::exchange(life_->rescued_tasks, 0); tasks > 0) {
+    world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(tasks) + " tasks");
+    told_.has_rescued = true;
+    wake_claimer();
+  }
+  life_->owes_rescue = false;
+  life_->upkeep.on_rescued(!life_->rescue->has_rescued_all());
+  life_->rescue.reset();
+  upkeep_step();
 }
 
 void Worker::fire_ticks() {

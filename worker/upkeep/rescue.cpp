@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dogged/error.hpp>
@@ -20,6 +21,7 @@
 #include "sql/report.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/core/claimed_task.hpp"
+#include "upkeep/core/rescue_tasks.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -27,7 +29,6 @@ namespace {
 /// Nothing tells when the handler of a lost attempt began. The database takes the time of the claim.
 constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 
-/// Of tasks that claims name: most of them may have ended long ago.
 constexpr std::int64_t tasks_looked_for_at_once = 5000;
 
 /// The policies of lost tasks, by their text. No policy decides after a loss: metrics name the policy.
@@ -73,56 +74,128 @@ Report lost_report(const sql::LostTasks::Row& lost, const RetryPolicy& policy, c
   return report;
 }
 
-/// Runs `what` in a transaction, as the only rescuer of the worker's tasks. Does nothing if another worker rescues
-/// these tasks, or the rescue is done.
-template <class What>
-void as_only_rescuer(db::Connection& connection, std::int64_t worker_id, What&& what) {
-  connection.transaction([&] {
-    if (!connection.run(sql::LockRescue{.worker_id = worker_id}).empty()) what();
-  });
-}
+/// Carries out what RescueTasks decides.
+class Rescue {
+ public:
+  Rescue(db::Connection& connection, std::int64_t rescuer, const AttemptLog& log)
+      : connection_(connection), rescuer_(rescuer), log_(log) {}
 
-/// Rescues up to a batch of the tasks that some claims of the worker took, and wakes workers for them. Gives how many.
-std::size_t rescue_batch(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
-                         const std::vector<std::int64_t>& claims, const std::string& message, const AttemptLog& log) {
-  Policies policies;
-  std::vector<Report> reports;
-  std::set<TaskId> left;
-  as_only_rescuer(connection, worker_id, [&] {
-    for (const auto& lost : connection.run(sql::LostTasks{.worker_id = worker_id, .claim_ids = claims})) {
-      reports.push_back(lost_report(lost, policies.of(lost.retry_policy), message));
+  Rescued run() {
+    for (;;) {
+      const RescueTasks::Action action = plan_.next();
+      if (action.step == RescueTasks::Step::done) break;
+      if (action.worker == 0) {
+        list_workers();
+      } else {
+        try_to(action);
+        if (plan_.next().worker != action.worker) tell_of(action.worker);
+      }
     }
-    if (reports.empty()) return;
-    for (const auto& [id] : connection.run(completion_of(worker_id, reports, SteadyClock::now()))) left.insert(id);
-    connection.run(sql::WakeForRescued{.lost_worker_id = worker_id, .worker_id = rescuer});
-  });
-  for (const Report& report : reports) {
-    if (!left.contains(report.id)) note_recorded(report, log);
+    rescued_.all = plan_.has_rescued_all();
+    return std::move(rescued_);
   }
-  return reports.size() - left.size();
-}
 
-/// Rescues all tasks of one worker that no other session has locked. Adds their number to `rescued`, even if it throws.
-void rescue_tasks_of(db::Connection& connection, std::int64_t rescuer, std::int64_t worker_id,
-                     const std::string& message, const AttemptLog& log, std::size_t& rescued) {
-  std::vector<std::int64_t> claims;
-  std::int64_t tasks = 0;
-  const auto rescue_claims = [&] {
-    if (claims.empty()) return;
-    while (const std::size_t batch = rescue_batch(connection, rescuer, worker_id, claims, message, log)) {
-      rescued += batch;
+ private:
+  void list_workers() {
+    std::vector<std::int64_t> workers;
+    for (auto& [id, name] : connection_.run(sql::WorkersToRescue{})) {
+      workers.push_back(id);
+      names_[id] = std::move(name);
     }
-    claims.clear();
-    tasks = 0;
-  };
-  for (const sql::ClaimsOf::Row& claim : connection.run(sql::ClaimsOf{.worker_id = worker_id})) {
-    claims.push_back(claim.id);
-    tasks += claim.tasks;
-    if (tasks >= tasks_looked_for_at_once) rescue_claims();
+    plan_.on_workers(workers);
   }
-  rescue_claims();
-  as_only_rescuer(connection, worker_id, [&] { connection.run(sql::MarkRescued{.worker_id = worker_id}); });
-}
+
+  void try_to(const RescueTasks::Action& action) {
+    try {
+      carry_out(action);
+    } catch (const ConnectionError&) {
+      throw;
+    } catch (const Error& error) {
+      if (db::is_defect(error)) throw;
+      rescued_.refusals.push_back({action.worker, names_[action.worker], error.message()});
+      plan_.on_refused();
+    }
+  }
+
+  void carry_out(const RescueTasks::Action& action) {
+    switch (action.step) {
+      case RescueTasks::Step::list_claims:
+        return list_claims(action.worker);
+      case RescueTasks::Step::rescue_batch:
+        return rescue_batch(action.worker, action.claims);
+      case RescueTasks::Step::mark_rescued:
+        return mark_rescued(action.worker);
+      case RescueTasks::Step::list_workers:
+      case RescueTasks::Step::list_left:
+      case RescueTasks::Step::done:
+        return;  // of no worker
+    }
+  }
+
+  void list_claims(std::int64_t worker) {
+    std::vector<RescueTasks::Claim> claims;
+    for (const auto& [id, tasks] : connection_.run(sql::ClaimsOf{.worker_id = worker})) claims.push_back({id, tasks});
+    plan_.on_claims(claims);
+  }
+
+  /// Wakes workers for the rescued tasks.
+  void rescue_batch(std::int64_t worker, const std::vector<std::int64_t>& claims) {
+    const std::string message =
+        "worker " + std::to_string(worker) + " (" + names_[worker] + ") did not renew its lease";
+    Policies policies;
+    std::vector<Report> reports;
+    std::set<TaskId> left;
+    const bool is_only_rescuer = as_only_rescuer(worker, [&] {
+      for (const auto& lost : connection_.run(sql::LostTasks{.worker_id = worker, .claim_ids = claims})) {
+        reports.push_back(lost_report(lost, policies.of(lost.retry_policy), message));
+      }
+      if (reports.empty()) return;
+      for (const auto& [id] : connection_.run(completion_of(worker, reports, SteadyClock::now()))) left.insert(id);
+      connection_.run(sql::WakeForRescued{.lost_worker_id = worker, .worker_id = rescuer_});
+    });
+    if (!is_only_rescuer) return plan_.on_locked();
+    for (const Report& report : reports) {
+      if (!left.contains(report.id)) note_recorded(report, log_);
+    }
+    const std::size_t tasks = reports.size() - left.size();
+    rescued_of_worker_ += tasks;
+    plan_.on_batch(tasks);
+  }
+
+  void mark_rescued(std::int64_t worker) {
+    const bool is_only_rescuer =
+        as_only_rescuer(worker, [&] { connection_.run(sql::MarkRescued{.worker_id = worker}); });
+    is_only_rescuer ? plan_.on_marked() : plan_.on_locked();
+  }
+
+  /// Runs `what` in a transaction, as the only rescuer of the worker's tasks. False: another worker rescues these
+  /// tasks, or the rescue is done.
+  template <class What>
+  bool as_only_rescuer(std::int64_t worker, What what) {
+    bool is_only_rescuer = false;
+    connection_.transaction([&] {
+      is_only_rescuer = !connection_.run(sql::LockRescue{.worker_id = worker}).empty();
+      if (is_only_rescuer) what();
+    });
+    return is_only_rescuer;
+  }
+
+  void tell_of(std::int64_t worker) {
+    const std::size_t tasks = std::exchange(rescued_of_worker_, 0);
+    if (tasks == 0) return;
+    log_.log->log(event("tasks_rescued"), spdlog::level::warn, "rescued {} of worker {} ({})", counted(tasks, "task"),
+                  worker, names_[worker]);
+    rescued_.tasks += tasks;
+  }
+
+  db::Connection& connection_;
+  const std::int64_t rescuer_;
+  const AttemptLog& log_;
+  RescueTasks plan_{tasks_looked_for_at_once};
+  std::map<std::int64_t, std::string> names_ = {};
+  std::size_t rescued_of_worker_ = 0;  // of the worker that has its turn
+  Rescued rescued_ = {};
+};
 
 }  // namespace
 
@@ -138,25 +211,7 @@ std::size_t end_lapsed_leases(db::Connection& connection, std::int64_t rescuer, 
 }
 
 Rescued rescue_lost_tasks(db::Connection& connection, std::int64_t rescuer, const AttemptLog& log) {
-  Rescued rescued;
-  for (const auto& [worker_id, name] : connection.run(sql::WorkersToRescue{})) {
-    const std::string message = "worker " + std::to_string(worker_id) + " (" + name + ") did not renew its lease";
-    std::size_t tasks = 0;
-    try {
-      rescue_tasks_of(connection, rescuer, worker_id, message, log, tasks);
-    } catch (const ConnectionError&) {
-      throw;
-    } catch (const Error& error) {  // the tasks of other workers do not wait for it
-      if (db::is_defect(error)) throw;
-      rescued.refusals.push_back({worker_id, name, error.message()});
-    }
-    if (tasks == 0) continue;
-    log.log->log(event("tasks_rescued"), spdlog::level::warn, "rescued {} of worker {} ({})", counted(tasks, "task"),
-                 worker_id, name);
-    rescued.tasks += tasks;
-  }
-  rescued.all = connection.run(sql::WorkersToRescue{}).empty();
-  return rescued;
+  return Rescue{connection, rescuer, log}.run();
 }
 
 }  // namespace dogged::runtime

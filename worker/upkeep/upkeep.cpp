@@ -140,7 +140,13 @@ void Upkeep::ask(std::optional<milliseconds> look_back) {
 }
 
 void Upkeep::rescue() {
-  const Rescued rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
+  Rescued rescued;
+  try {
+    rescued = rescue_lost_tasks(connection(), lease_->id(), attempt_log_);
+  } catch (...) {
+    claimer_->note_rescued();  // batches before the failure have made tasks ready, perhaps
+    throw;
+  }
   if (rescued.tasks > 0) claimer_->note_rescued();
   tell_of_refusals(rescued);
   plan_.on_rescued(!rescued.all);

@@ -28,7 +28,8 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe.
+/// Thread-safe. The class has 13 members: five parts of the worker that upkeep uses, a setting, the plan with its inbox
+/// and its service, and four notes of works that one turn leaves for the next.
 class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.

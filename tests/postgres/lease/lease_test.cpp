@@ -47,6 +47,12 @@ std::int64_t make_dead_worker(TestDatabase& database) {
   return id;
 }
 
+/// The answer has come at once.
+void renew(runtime::Lease& lease) {
+  const auto now = std::chrono::steady_clock::now();
+  (void)lease.note_renewed(now, now);
+}
+
 std::string ended_leases(TestDatabase& database) {
   return database.value("select count(*) as value from dogged.workers where lease_ended_at is not null");
 }
@@ -280,6 +286,38 @@ TEST_CASE("rescued tasks wake a worker that sleeps, where the rescuer does not s
   CHECK(eventually([&] { return database.value("select status::text as value from dogged.tasks") == "succeeded"; }));
 }
 
+TEST_CASE("tasks that a rescue has made ready before its connection breaks run at once") {
+  TestDatabase database;
+  RunningWorker worker{database, {does_nothing()}, {.heartbeat = 50ms, .lease = 500ms, .poll_interval = 10min}};
+  const auto hold = [&] {
+    std::pair<TaskId, std::int64_t> held;
+    database.connection().transaction([&] {
+      held.first = std::stoll(database.value("select dogged.enqueue('work') as value"));
+      held.second = make_dead_worker(database);
+      database.run("update dogged.workers set lease_until = now() + interval '1 hour' where id = $1::bigint",
+                   db::Params{}.add(held.second));
+    });
+    return held;
+  };
+  const auto [first, first_dead] = hold();
+  const auto [second, second_dead] = hold();
+  database.script(
+      "create function dogged.hang() returns trigger language plpgsql as "
+      "$$ begin perform pg_sleep(600); return new; end $$;"
+      "create trigger hang before insert on dogged.task_attempts for each row when (new.task_id = " +
+      std::to_string(second) + ") execute function dogged.hang()");
+  REQUIRE(worker_is_asleep(database, worker.id()));
+  database.run("update dogged.workers set lease_until = now() where id in ($1::bigint, $2::bigint)",
+               db::Params{}.add(first_dead).add(second_dead));
+  REQUIRE(eventually([&] {
+    return database.value(
+               "select count(pg_terminate_backend(pid)) as value from pg_stat_activity "
+               "where application_name = $1 and wait_event = 'PgSleep'",
+               db::Params{}.add(database.application() + " upkeep")) == "1";
+  }));
+  CHECK(eventually([&, id = first] { return database.history_of(id) == "1 lost true, 2 succeeded false"; }));
+}
+
 TEST_CASE("a lease that lapses is ended in time also where the two workers that began first do not look") {
   TestDatabase database;
   (void)add_worker(database);
@@ -303,8 +341,7 @@ TEST_CASE("a worker that has not had the server for a while ends no leases befor
   REQUIRE(upkeep_looks_again(database));
   REQUIRE(upkeep_looks_again(database));
   CHECK(ended_leases(database) == "0");
-  (void)lease->note_renewed(std::chrono::steady_clock::now(),
-                            std::chrono::steady_clock::now());  // after a gap; no renewal since
+  renew(*lease);  // after a gap; no renewal since
   CHECK(eventually([&] { return ended_leases(database) == "1"; }));
 }
 
@@ -315,8 +352,7 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
   const auto lease = std::make_shared<runtime::Lease>(id, 1h, std::chrono::steady_clock::now() - 40min);
-  (void)lease->note_renewed(std::chrono::steady_clock::now(),
-                            std::chrono::steady_clock::now());  // a moment ago, but after a long gap
+  renew(*lease);  // a moment ago, but after a long gap
   const auto upkeep = test::start_upkeep(database, {.heartbeat = 1s}, lease, log);
   REQUIRE(eventually([&] {
     const auto logged = lines->last_formatted();
@@ -325,7 +361,7 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   }));
   database.run("update dogged.workers set lease_until = clock_timestamp() + interval '1 hour' where id = $1::bigint",
                db::Params{}.add(other));
-  (void)lease->note_renewed(std::chrono::steady_clock::now(), std::chrono::steady_clock::now());
+  renew(*lease);
   REQUIRE(upkeep_looks_again(database));
   CHECK(ended_leases(database) == "0");
 }

@@ -81,6 +81,7 @@ std::string_view to_text(ChoresPlan::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, ChoresPlan::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, ChoresPlan::Step step) { return out << to_text(step); }
 
 std::ostream& operator<<(std::ostream& out, const ChoresPlan::Action& action) {
   out << to_text(action.step);

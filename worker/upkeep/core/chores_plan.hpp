@@ -71,6 +71,7 @@ class ChoresPlan {
 [[nodiscard]] std::string_view to_text(ChoresPlan::State state) noexcept;
 [[nodiscard]] std::string_view to_text(ChoresPlan::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, ChoresPlan::State state);
+std::ostream& operator<<(std::ostream& out, ChoresPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const ChoresPlan::Action& action);
 
 }  // namespace dogged::runtime
