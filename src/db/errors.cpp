@@ -39,7 +39,8 @@ bool fits_no_schema(std::string_view sqlstate) noexcept {
 
 /// PostgreSQL's error names the refused object, and no role that has the right.
 std::string_view hint_for_missing_right(std::string_view message) {
-  if (message.starts_with("must be owner")) return "run it as the owner of the schema: who ran `dogged migrate` first";
+  if (message.starts_with("must be owner"))
+    return "run it as the owner of the schema: the role that ran `dogged migrate` first";
   return "this login lacks one of dogged's roles: producers enqueue, workers run tasks, viewers look, operators "
          "change; "
          "see `dogged migrate --roles` and docs/roles.md";

@@ -12,24 +12,25 @@
 #include "base/time.hpp"
 #include "base/wake_fd.hpp"
 #include "claim/core/told.hpp"
+#include "report/listener.hpp"
 
 namespace dogged::runtime {
 
 /// Thread-safe.
-class ClaimInbox {
+class ClaimInbox final : public ReportListener {
  public:
   /// This worker has made tasks ready, perhaps more than it can take.
-  void note_ready();
+  void note_ready() override;
   /// Tasks were rescued, and sleeping workers were notified.
   void note_rescued();
   /// A retry was scheduled that falls due after `delay`.
-  void note_due(SteadyClock::duration delay);
+  void note_due(SteadyClock::duration delay) override;
   /// The server was lost for a while, perhaps, and the next one may be another.
   void note_server_is_back();
   /// An executor holds a task that has expired before it could begin.
   void note_expired();
   /// A thread may be free again.
-  void note_room();
+  void note_room() override;
 
   // For the claimer's thread.
 

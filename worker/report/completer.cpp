@@ -31,10 +31,10 @@ std::vector<TaskId> ids_of(std::span<const Report> reports) {
 }  // namespace
 
 Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-                     Listener& listener, std::shared_ptr<Tally> tally, AttemptLog log)
+                     std::shared_ptr<ReportListener> listener, std::shared_ptr<Tally> tally, AttemptLog log)
     : lease_(std::move(lease)),
       circuits_(std::move(circuits)),
-      listener_(listener),
+      listener_(std::move(listener)),
       tally_(std::move(tally)),
       log_(log.log),
       attempt_log_(std::move(log)),
@@ -97,7 +97,7 @@ void Completer::prove() {
     session().succeeded();
     plan_.on_proved();
     is_ready_ = true;
-    listener_.on_room();
+    listener_->note_room();
   } catch (const std::exception& error) {
     service_.recover_from(error);
   }
@@ -109,8 +109,8 @@ void Completer::write_batch() {
   Effects effects;
   if (!write(batch, effects)) return plan_.on_given_up();
   plan_.on_written(queue_.batch_written(batch.take_again()), SteadyClock::now());
-  listener_.on_room();
-  if (effects.has_ready) listener_.on_ready();
+  listener_->note_room();
+  if (effects.has_ready) listener_->note_ready();
   if (!effects.ended.empty()) notify_awaiting(effects.ended);
 }
 
@@ -218,7 +218,7 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
       effects.has_ready = true;
       return;
     case Rerun::When::later:
-      return listener_.on_due(rerun.in);
+      return listener_->note_due(rerun.in);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "report/awaited.hpp"
 #include "report/core/batch.hpp"
 #include "report/core/completer_plan.hpp"
+#include "report/listener.hpp"
 #include "report/queue.hpp"
 #include "report/recorded.hpp"
 #include "tasks/core/claimed_task.hpp"
@@ -35,23 +36,8 @@ namespace dogged::runtime {
 /// does not hold any more changes nothing; it is counted and logged.
 class Completer {
  public:
-  /// Called on the completer's thread.
-  class Listener {
-   public:
-    /// Reports were written, so the worker may hold more tasks.
-    virtual void on_room() = 0;
-    /// Tasks run again at once.
-    virtual void on_ready() = 0;
-    /// A task runs again after `delay`.
-    virtual void on_due(SteadyClock::duration delay) = 0;
-
-   protected:
-    ~Listener() = default;
-  };
-
-  /// The listener lives longer than this.
   Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-            Listener& listener, std::shared_ptr<Tally> tally, AttemptLog log);
+            std::shared_ptr<ReportListener> listener, std::shared_ptr<Tally> tally, AttemptLog log);
   ~Completer();
 
   void add(Report&& report) { queue_.add(std::move(report)); }
@@ -99,7 +85,7 @@ class Completer {
 
   const std::shared_ptr<const Lease> lease_;
   const std::shared_ptr<Circuits> circuits_;
-  Listener& listener_;
+  const std::shared_ptr<ReportListener> listener_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;
   const AttemptLog attempt_log_;

@@ -23,7 +23,7 @@ Services::Services(std::shared_ptr<Common> common, std::shared_ptr<Lease> lease,
       lease_(std::move(lease)),
       circuits_(std::make_shared<Circuits>(common_->definitions, random_draw, common_->log)),
       inbox_(std::make_shared<ClaimInbox>()),
-      completer_(std::make_shared<Completer>(service(Part::completer), lease_, circuits_, *this, common_->tally(),
+      completer_(std::make_shared<Completer>(service(Part::completer), lease_, circuits_, inbox_, common_->tally(),
                                              attempt_log())),
       watchdog_({.on_defect = defect_of("watchdog")}, [this](TimePoint now) { return watch(now); }),
       handlers_(std::make_shared<HandlerSession>(common_->session(Part::handlers),
@@ -131,10 +131,6 @@ void Services::on_report(Report&& report) { completer_->add(std::move(report)); 
 void Services::on_deadline(TimePoint deadline) { watchdog_.note_deadline(deadline); }
 void Services::on_expired() { inbox_->note_expired(); }
 void Services::on_defect(std::exception_ptr error) { common_->note_defect("executor", std::move(error)); }
-
-void Services::on_room() { inbox_->note_room(); }
-void Services::on_ready() { inbox_->note_ready(); }
-void Services::on_due(SteadyClock::duration delay) { inbox_->note_due(delay); }
 
 /// Upkeep and the claimer may not have noticed yet that their connections are lost, or that the server is another one.
 void Services::on_connected() {

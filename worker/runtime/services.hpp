@@ -29,7 +29,7 @@ class Steps;
 
 /// A member for each part of an incarnation. The services run from the constructor to the destructor. The members are
 /// destroyed from last to first, so a service stops before the parts that it uses are gone.
-class Services final : public Executor::Listener, public Completer::Listener, public LeaseKeeper::Listener {
+class Services final : public Executor::Listener, public LeaseKeeper::Listener {
  public:
   /// `is_again`: an earlier incarnation of this process has run.
   Services(std::shared_ptr<Common> common, std::shared_ptr<Lease> lease, const db::ClockOffset& clock_offset,
@@ -69,11 +69,6 @@ class Services final : public Executor::Listener, public Completer::Listener, pu
   void on_deadline(TimePoint deadline) override;
   void on_expired() override;
   void on_defect(std::exception_ptr error) override;
-
-  // Completer::Listener
-  void on_room() override;
-  void on_ready() override;
-  void on_due(SteadyClock::duration delay) override;
 
   // LeaseKeeper::Listener
   void on_connected() override;

@@ -9,6 +9,7 @@
 #include <spdlog/sinks/null_sink.h>
 
 #include "base/session.hpp"
+#include "claim/inbox.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -45,25 +46,16 @@ void hold_up_records_of(TestDatabase& database, TaskId id) {
       std::to_string(id) + ") execute function hold_up()");
 }
 
-std::vector<TaskId> ids_of(const std::vector<runtime::Attempt>& attempts) {
-  std::vector<TaskId> ids;
-  for (const runtime::Attempt& attempt : attempts) ids.push_back(attempt.id);
-  return ids;
-}
-
 /// A completer without a worker.
-struct Parts final : runtime::Completer::Listener {
+struct Parts {
   Parts(const TestDatabase& database, std::shared_ptr<runtime::Lease> of_worker, detail::RegisteredTask task)
       : lease(std::move(of_worker)),
         circuits(std::make_shared<runtime::Circuits>(
             std::make_shared<const runtime::Definitions>(runtime::make_definitions({std::move(task)})),
             [] { return 0.5; }, log)),
         completer({.session = std::make_shared<runtime::Session>(database.settings(), "completer", log)}, lease,
-                  circuits, *this, std::make_shared<runtime::Tally>(), {.log = log}) {}
-
-  void on_room() override {}
-  void on_ready() override {}
-  void on_due(SteadyClock::duration) override {}
+                  circuits, std::make_shared<runtime::ClaimInbox>(), std::make_shared<runtime::Tally>(), {.log = log}) {
+  }
 
   std::shared_ptr<spdlog::logger> log =
       std::make_shared<spdlog::logger>("completer", std::make_shared<spdlog::sinks::null_sink_mt>());
@@ -91,7 +83,8 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   runtime::Completer& completer = parts.completer;
   completer.add(success(ids[0], "17"));
   completer.add(success(ids[1], R"("\u0000")"));  // PostgreSQL refuses this text, so the batch is halved
-  (void)lease->note_renewed(SteadyClock::now(), SteadyClock::now());
+  const auto renewed_at = SteadyClock::now();
+  (void)lease->note_renewed(renewed_at, renewed_at);
   completer.note_lease_decided();
 
   REQUIRE(eventually([&] {
@@ -101,7 +94,7 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   }));
   CHECK(database.value("select status::text as value from dogged.tasks where id = $1::bigint",
                        db::Params{}.add(ids[0])) == "succeeded");
-  CHECK(ids_of(completer.held()) == std::vector<TaskId>{ids[1]});
+  CHECK(completer.held() == std::vector<runtime::Attempt>{{ids[1], 1}});
 
   held_up.commit();
   CHECK(completer.wait_written(SteadyClock::now() + 1min));

@@ -21,6 +21,7 @@ DueTime in_state(State state) {
   DueTime due{start};
   switch (state) {
     case State::unknown:
+      due.on_scheduled(start);
       due.on_promoted(1, start, again);
       break;
     case State::none:
@@ -30,6 +31,7 @@ DueTime in_state(State state) {
       due.on_due_time(300ms, start, again);
       break;
     case State::missed:
+      due.on_scheduled(start);
       due.on_promoted(0, start, again);
       break;
     case State::overdue:

@@ -1,6 +1,7 @@
 // Which queues are claimed from, by what the last claims gave.
 #include "claim/core/queues.hpp"
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,11 @@ TEST_CASE("a claim that gives less than was asked for drains its queue, and a fu
   queues.on_claimed(third, {});
   CHECK(states(queues) == std::vector{State::drained});
   CHECK(queues.claims({2}).empty());
+}
+
+TEST_CASE("a claim that gives more than was asked for is a mistake of dogged") {
+  ServedQueues queues{{"a"}};
+  CHECK_THROWS_AS(queues.on_claimed(claim_of(queues, "a", 2), {1, 2, 3}), std::logic_error);
 }
 
 TEST_CASE("a notification opens its own queue alone, or all, and never a paused one") {

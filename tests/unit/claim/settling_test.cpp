@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <set>
+#include <stdexcept>
 
 #include "support/catch.hpp"
 #include "support/property.hpp"
@@ -24,6 +25,11 @@ TEST_CASE("nothing is asked while nothing was claimed, and once a second while t
   settling.on_claimed(1);
   CHECK_FALSE(settling.take_question(start + 999ms, false));
   CHECK(settling.take_question(start + 1s, false));
+}
+
+TEST_CASE("an answer to a question that was not asked is a mistake of dogged") {
+  Settling settling{start};
+  CHECK_THROWS_AS(settling.on_answer({{5, 10}, false}, {10, 10, 5}, start, start), std::logic_error);
 }
 
 TEST_CASE("an empty queue is settled early where many tasks have ended in it") {

@@ -72,7 +72,6 @@ TEST_CASE("a completer that gives up a batch ends, and one that has proved nothi
   CHECK(plan.next({.has_reports = true, .circuits_at = start}, start) == Action{Step::end});
   CompleterPlan unproven;
   unproven.on_finish();
-  unproven.on_proved();
   CHECK(unproven.next({.has_reports = true, .circuits_at = start}, start) == Action{Step::end});
 }
 
@@ -107,10 +106,12 @@ class Watched {
     last_ = action.step;
   }
   void prove() {
+    if (is_proved_ || is_finished_) return;
     plan_.on_proved();
-    is_proved_ = is_proved_ || !is_finished_;
+    is_proved_ = true;
   }
   void write(Resend resend) {
+    if (!is_proved_ || is_finished_) return;
     plan_.on_written(resend, now_);
     if (resend == Resend::next) pause_until_ = now_ + 10ms;
   }

@@ -116,20 +116,17 @@ TEST_CASE("an attempt is stopped when its timeout is over, and given up when the
   Threads threads{1};
   threads.pool.submit({task(1, timeout)});
   REQUIRE(threads.next(0) == Next::run);
-  const Pool::Due early = threads.pool.due(start + timeout - 1ms);
-  CHECK(early.stops.empty());
-  CHECK(early.next == start + timeout);
-  const Pool::Due at = threads.pool.due(start + timeout);
-  REQUIRE(at.stops.size() == 1);
-  CHECK(at.stops[0].reason == StopReason::timeout);
-  CHECK(at.next == start + timeout + grace);
-  CHECK(threads.pool.due(start + timeout + 1ms).stops.empty());
-  CHECK(threads.pool.due(start + timeout + grace - 1ms).overdue.empty());
-  CHECK(threads.pool.due(start + timeout + grace).overdue == std::vector<std::size_t>{0});
+  const TimePoint given_up_at = start + timeout + grace;
+  CHECK(threads.pool.due(start + timeout - 1ms) == Pool::Due{.next = start + timeout});
+  CHECK(threads.pool.due(start + timeout) ==
+        Pool::Due{.stops = {{0, StopReason::timeout, given_up_at}}, .next = given_up_at});
+  CHECK(threads.pool.due(start + timeout + 1ms) == Pool::Due{.next = given_up_at});
+  CHECK(threads.pool.due(given_up_at - 1ms) == Pool::Due{.next = given_up_at});
+  CHECK(threads.pool.due(given_up_at) == Pool::Due{.overdue = {0}});
 }
 
 TEST_CASE("the first reason to stop counts, and only a timeout or a cancellation gives a handler up by itself") {
-  const auto reason = [](const std::function<void(Threads&)>& first) {
+  const auto stop = [](const std::function<void(Threads&)>& first) {
     Threads threads{1};
     threads.pool.submit({task(1, timeout)});
     REQUIRE(threads.next(0) == Next::run);
@@ -137,16 +134,11 @@ TEST_CASE("the first reason to stop counts, and only a timeout or a cancellation
     static_cast<void>(threads.pool.stop_all(StopReason::shutdown, start + timeout + 1s));
     return threads.pool.stop_all(StopReason::lease_lost, start + timeout + 2s).at(0);
   };
-  const Pool::Stop timed_out = reason([](Threads& threads) { static_cast<void>(threads.pool.due(start + timeout)); });
-  CHECK(timed_out.reason == StopReason::timeout);
-  CHECK(timed_out.given_up_at == start + timeout + grace);
-  const Pool::Stop cancelled =
-      reason([](Threads& threads) { static_cast<void>(threads.pool.cancel(1, 1, start + 1s)); });
-  CHECK(cancelled.reason == StopReason::cancelled);
-  CHECK(cancelled.given_up_at == start + 1s + grace);
-  const Pool::Stop shut_down = reason([](Threads&) {});
-  CHECK(shut_down.reason == StopReason::shutdown);
-  CHECK(shut_down.given_up_at == never);
+  CHECK(stop([](Threads& threads) { static_cast<void>(threads.pool.due(start + timeout)); }) ==
+        Pool::Stop{0, StopReason::timeout, start + timeout + grace});
+  CHECK(stop([](Threads& threads) { static_cast<void>(threads.pool.cancel(1, 1, start + 1s)); }) ==
+        Pool::Stop{0, StopReason::cancelled, start + 1s + grace});
+  CHECK(stop([](Threads&) {}) == Pool::Stop{0, StopReason::shutdown, never});
 }
 
 TEST_CASE("a cancellation reaches the attempt that it names, whether it waits or runs, and no other") {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -46,14 +47,23 @@ End expected_end(const Incarnation::Seen& seen) {
   return seen.carries_too_many && seen.lease == Lease::State::held ? End::too_many_abandoned : End::none;
 }
 
+/// A lease that has lapsed is regained or ended.
+bool is_impossible(State before, const Incarnation::Seen& seen) {
+  return before == State::in_doubt && seen.lease == Lease::State::held && !seen.has_defect && !seen.stop_requested;
+}
+
 }  // namespace
 
 TEST_CASE("an incarnation ends for the gravest reason that is seen, and is in doubt while its lease is lapsed") {
   for (const bool doubted : {false, true}) {
     for (const Incarnation::Seen& seen : everything_seen()) {
       Incarnation incarnation = doubted ? in_doubt() : Incarnation{};
+      CAPTURE(doubted, seen.has_defect, seen.stop_requested, seen.carries_too_many, seen.lease);
+      if (is_impossible(incarnation.state(), seen)) {
+        CHECK_THROWS_AS(incarnation.on_seen(seen), std::logic_error);
+        continue;
+      }
       incarnation.on_seen(seen);
-      CAPTURE(doubted, seen.has_defect, seen.stop_requested, seen.carries_too_many, static_cast<int>(seen.lease));
       CHECK(incarnation.end() == expected_end(seen));
       CHECK((incarnation.state() == State::draining) == (incarnation.end() != End::none));
       if (seen.lease == Lease::State::lapsed && incarnation.end() == End::none) {
@@ -73,6 +83,7 @@ TEST_CASE("whatever an incarnation sees, the first look that ends it decides, an
         State state = State::running;
         End end = End::none;
         for (const Incarnation::Seen& seen : {first, second, third}) {
+          if (is_impossible(state, seen)) break;
           incarnation.on_seen(seen);
           if (end == End::none) end = expected_end(seen);
           if (end != End::none) state = State::draining;

@@ -1,14 +1,20 @@
 // The output of a failed check of the cores: words, and not numbers.
 #include "claim/core/last_release.hpp"
 #include "claim/core/plan.hpp"
+#include "claim/core/queue_changes.hpp"
+#include "claim/core/sorting_out.hpp"
 #include "lease/core/keeper_plan.hpp"
 #include "lease/core/lease.hpp"
+#include "report/core/batch.hpp"
 #include "run/core/pool.hpp"
+#include "runtime/core/registering.hpp"
+#include "runtime/core/shutdown.hpp"
 #include "step/core/known_steps.hpp"
 #include "step/core/wait_plan.hpp"
 #include "support/catch.hpp"
 #include "tasks/core/claimed_task.hpp"
 #include "trace/core/export_plan.hpp"
+#include "upkeep/core/chores_plan.hpp"
 #include "upkeep/core/plan.hpp"
 
 using namespace dogged::runtime;
@@ -32,11 +38,35 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,
                 RescuePlan::Rescue::none, UpkeepPlan::State::rest, UpkeepPlan::Step::look);
   check_printed(Pool::SlotState::idle, Pool::Next::wait, KnownSteps::Ask::names, WaitPlan::Answer::busy,
-                WaitPlan::Step::pause, ExportPlan::Action::Kind::take, ExportPlan::Verdict::refused);
+                WaitPlan::Step::pause, Registering::Step::ask, ChoresPlan::Step::tidy, ExportPlan::Action::Kind::take,
+                ExportPlan::Verdict::refused);
 }
 
 TEST_CASE("a failed check prints the actions of the cores with what they are about") {
   CHECK(stringify(LastRelease::Action{LastRelease::Step::wait}) == "wait");
   CHECK(stringify(ExportPlan::Action{.kind = ExportPlan::Action::Kind::send_again}) == "send again");
   CHECK(stringify(Settling::Question{{5, 7}, true}) == "up to position 5 before transaction 7, from the beginning");
+  CHECK(stringify(Shutdown::Action{Shutdown::Step::give_back, TimePoint{}}) == "give back until 0");
+  CHECK(stringify(Pool::Stop{2, dogged::StopReason::timeout, TimePoint{}}) == "slot 2 for timeout, given up at 0");
+  CHECK(stringify(Pool::Due{.overdue = {1}, .next = TimePoint{}}) == "give up slot 1; next at 0");
+  CHECK(stringify(Pool::Load{.at_once = 3, .busy = 2, .waiting = 1}) == "2 of 3 busy, 1 waiting");
+  CHECK(stringify(QueueClaim{.queue = "a", .how_many = 3, .ranges = {{0, 5}}}) == "a:3 (0, 5]");
+  CHECK(stringify(ServedQueues::Part{1, {0, 5}}) == "queue 1 (0, 5]");
+  CHECK(stringify(QueueChanges{.concurrency = 5}) == "concurrency 5 same retry budget");
+}
+
+TEST_CASE("a failed check prints which attempt it is about, and what becomes of the attempt") {
+  Report report;
+  report.id = 7;
+  report.attempt = 2;
+  CHECK(stringify(report) == "attempt 2 of task 7: succeeded");
+  CHECK(stringify(ReportBatch::Taken{&report, TimePoint{}}) == "attempt 2 of task 7: succeeded, sent at 0");
+  ClaimedTask task;
+  task.id = 7;
+  task.attempt = 2;
+  SortedOut sorted;
+  sorted.begin = {task};
+  sorted.by_circuit = {{task, milliseconds{50}}};
+  CHECK(stringify(sorted) ==
+        "begin: attempt 2 of task 7, expired: by circuit: attempt 2 of task 7 for 50 ms, over budget:");
 }

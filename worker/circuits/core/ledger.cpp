@@ -5,6 +5,8 @@
 #include <chrono>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -133,6 +135,9 @@ milliseconds CircuitLedger::wait_of_next(std::string_view name, const Admission&
 }
 
 void CircuitLedger::note(std::string_view name, CircuitEvent event) {
+  using Kind = CircuitEvent::Kind;
+  require_invariant(event.kind == Kind::success || event.kind == Kind::failure || event.kind == Kind::abandon,
+                    "an attempt tells its circuit how the attempt ended");
   Events& events = noted_[std::string{name}];
   events.push_back(event);
   drop_oldest(events);

@@ -4,6 +4,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -28,12 +30,15 @@ TimePoint Certainty::asks_at() const noexcept { return state_ == State::in_doubt
 
 void Certainty::on_failure() noexcept { state_ = State::in_doubt; }
 
-void Certainty::on_session_begun() noexcept {
+void Certainty::on_session_begun() {
+  require_invariant(state_ == State::in_doubt, "a claim session begins because of a doubt");
   state_ = State::reconciling;
   give_back_at_ = TimePoint::min();
 }
 
 void Certainty::on_given_back(std::vector<TaskId> locked, TimePoint now) {
+  require_invariant(state_ == State::reconciling || state_ == State::some_locked,
+                    "unknown tasks are given back after a session has begun");
   unreleased_ = std::move(locked);
   state_ = unreleased_.empty() ? State::sure : State::some_locked;
   give_back_at_ = unreleased_.empty() ? never : now + give_back_again_after;

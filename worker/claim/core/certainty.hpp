@@ -42,7 +42,7 @@ class Certainty {
   [[nodiscard]] std::int64_t next_session() noexcept { return ++session_; }
 
   void on_failure() noexcept;
-  void on_session_begun() noexcept;
+  void on_session_begun();
   /// The unknown tasks were given back, except `locked`.
   void on_given_back(std::vector<TaskId> locked, TimePoint now);
   /// A task could not be given back, because another session has locked its row.

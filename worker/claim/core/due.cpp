@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -54,7 +56,8 @@ void DueTime::on_scheduled(TimePoint at) noexcept {
   if (state_ == State::none) state_ = State::known;
 }
 
-bool DueTime::on_promoted(std::size_t count, TimePoint now, milliseconds ask_again) noexcept {
+bool DueTime::on_promoted(std::size_t count, TimePoint now, milliseconds ask_again) {
+  require_invariant(before_claim(now) == Ask::promote, "the claimer promotes once a task is due");
   const bool was_overdue = state_ == State::overdue;
   due_at_ = never;
   ask_at_ = now + ask_again;

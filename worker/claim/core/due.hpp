@@ -40,7 +40,7 @@ class DueTime {
   void on_scheduled(TimePoint at) noexcept;
   /// The claimer asks again after `ask_again` at the latest. True if due tasks were passed over because another session
   /// has locked them: they may be ready soon.
-  bool on_promoted(std::size_t count, TimePoint now, milliseconds ask_again) noexcept;
+  bool on_promoted(std::size_t count, TimePoint now, milliseconds ask_again);
   /// `due_in`: of the earliest waiting task; nothing if no task waits.
   void on_due_time(std::optional<milliseconds> due_in, TimePoint now, milliseconds ask_again) noexcept;
   /// The claimer asks within `time`.

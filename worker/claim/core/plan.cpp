@@ -183,7 +183,7 @@ void ClaimPlan::on_missed(bool has_ready, std::optional<milliseconds> due_in, Ti
 bool ClaimPlan::on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in,
                                   TimePoint now) {
   if (resumes_in) following_.on_pause(*resumes_in, now);
-  if (paused == (queues_.all()[queue].state == ServedQueues::State::paused)) return false;
+  if (paused == (queues_.all().at(queue).state == ServedQueues::State::paused)) return false;
   queues_.set_paused(queue, paused);
   due_.on_unknown();
   return true;
@@ -296,7 +296,7 @@ std::ostream& operator<<(std::ostream& out, ClaimPlan::Step step) { return out <
 
 std::ostream& operator<<(std::ostream& out, const ClaimPlan::Action& action) {
   out << to_text(action.step);
-  for (const QueueClaim& claim : action.queues) out << ' ' << claim.queue << ':' << claim.how_many;
+  for (const QueueClaim& claim : action.queues) out << ' ' << claim;
   if (action.step == ClaimPlan::Step::hear) out << " until " << action.until.time_since_epoch().count();
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <ostream>
 
 #include <dogged/retry_budget.hpp>
 
@@ -29,6 +30,11 @@ struct QueueChanges {
 
   friend bool operator==(const QueueChanges&, const QueueChanges&) = default;
 };
+
+inline std::ostream& operator<<(std::ostream& out, const QueueChanges& changes) {
+  if (changes.concurrency) out << "concurrency " << *changes.concurrency << ' ';
+  return out << (changes.retry_budget ? "new retry budget" : "same retry budget");
+}
 
 /// `own_concurrency`: as the worker was started. This concurrency is in force where operators have set none.
 [[nodiscard]] inline QueueChanges changes_of(const QueueTerms& before, const QueueSettings& now,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -27,6 +29,7 @@ bool ServedQueues::all_paused() const noexcept {
 }
 
 std::vector<QueueClaim> ServedQueues::claims(const std::vector<std::size_t>& demand) const {
+  require_invariant(demand.size() == queues_.size(), "each queue has its demand");
   std::vector<QueueClaim> claims;
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     const Queue& queue = queues_[i];
@@ -77,6 +80,7 @@ void ServedQueues::look_again() {
 }
 
 void ServedQueues::on_claimed(const QueueClaim& claim, const std::vector<Place>& places) {
+  require_invariant(places.size() <= claim.how_many, "a claim gives no more places than it asks for");
   Queue& queue = queues_.at(claim.index);
   for (const Place place : places) queue.watermarks.note_claimed(place);
   if (places.size() >= claim.how_many) return;
@@ -88,12 +92,12 @@ void ServedQueues::on_settled(const std::vector<Settled>& settled, bool from_beg
   if (from_beginning) {
     for (Queue& queue : queues_) queue.watermarks.forget_settled();
   }
-  for (const auto& [queue, upto] : settled) queues_[queue].watermarks.settle(upto);
+  for (const auto& [queue, upto] : settled) queues_.at(queue).watermarks.settle(upto);
   for (Queue& queue : queues_) queue.watermarks.forget_claimed();
 }
 
 void ServedQueues::set_paused(std::size_t queue, bool paused) {
-  queues_[queue].state = paused ? State::paused : State::open;
+  queues_.at(queue).state = paused ? State::paused : State::open;
   queues_[queue].watermarks.forget_claimed();
 }
 
@@ -114,5 +118,15 @@ std::string_view to_text(ServedQueues::State state) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, ServedQueues::State state) { return out << to_text(state); }
+
+std::ostream& operator<<(std::ostream& out, const ServedQueues::Part& part) {
+  return out << "queue " << part.queue << ' ' << part.range;
+}
+
+std::ostream& operator<<(std::ostream& out, const QueueClaim& claim) {
+  out << claim.queue << ':' << claim.how_many << (claim.of_all ? "" : " of the free ones");
+  for (const Watermarks::Range& range : claim.ranges) out << ' ' << range;
+  return out;
+}
 
 }  // namespace dogged::runtime

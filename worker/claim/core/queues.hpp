@@ -76,5 +76,7 @@ class ServedQueues {
 
 [[nodiscard]] std::string_view to_text(ServedQueues::State state) noexcept;
 std::ostream& operator<<(std::ostream& out, ServedQueues::State state);
+std::ostream& operator<<(std::ostream& out, const ServedQueues::Part& part);
+std::ostream& operator<<(std::ostream& out, const QueueClaim& claim);
 
 }  // namespace dogged::runtime

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -18,25 +20,30 @@ constexpr int rarely = 200;  // times as long as it took
 std::optional<Settling::Question> Settling::take_question(TimePoint now, bool has_empty_queue) {
   if (settled_ > 0 && now >= look_through_all_at_) {
     look_through_all_at_ = now + between_looks_through_all;  // even if the question fails
-    return Question{{settled_, 0}, true};
+    return question(true);
   }
   const bool walk_is_long = claimed_ >= long_walk && has_empty_queue;
   const bool is_time = claimed_ > 0 && now >= ask_at_;
   if (!walk_is_long && !is_time) return std::nullopt;
-  return Question{waits_for_.value_or(Positions{}), false};
+  return question(false);
 }
 
-Settling::Outcome Settling::on_answer(const Question& question, const Answer& answer, TimePoint asked_at,
+Settling::Question Settling::question(bool from_beginning) const {
+  return {from_beginning ? Positions{settled_, 0} : waits_for_.value_or(Positions{}), from_beginning};
+}
+
+Settling::Outcome Settling::on_answer(const Question& asked, const Answer& answer, TimePoint asked_at,
                                       TimePoint answered_at) {
+  require_invariant(asked == question(asked.from_beginning), "watermarks are settled by the question that was asked");
   if (answer.last_position < last_position_) return Outcome::sequence_set_back;
-  if (answer.oldest >= question.positions.next_transaction) {
-    settled_ = question.positions.last;
+  if (answer.oldest >= asked.positions.next_transaction) {
+    settled_ = asked.positions.last;
     if (last_position_ > 0) waits_for_ = Positions{last_position_, answer.next};
   }
   last_position_ = answer.last_position;
   claimed_ = 0;
   ask_at_ = asked_at + between_questions;
-  if (question.from_beginning) {
+  if (asked.from_beginning) {
     look_through_all_at_ =
         answered_at + std::max<SteadyClock::duration>(between_looks_through_all, rarely * (answered_at - asked_at));
   }

@@ -46,12 +46,14 @@ class Settling {
   void on_claimed(std::size_t tasks) noexcept { claimed_ += tasks; }
   /// The answer to a question that was asked at `asked_at`. If the sequence of positions was set back, nothing that was
   /// settled holds, and forget() follows.
-  [[nodiscard]] Outcome on_answer(const Question& question, const Answer& answer, TimePoint asked_at,
+  [[nodiscard]] Outcome on_answer(const Question& asked, const Answer& answer, TimePoint asked_at,
                                   TimePoint answered_at);
   /// The next connection may be to another server.
   void forget(TimePoint now);
 
  private:
+  [[nodiscard]] Question question(bool from_beginning) const;
+
   std::size_t claimed_ = 0;  // tasks since the last answer
   TimePoint ask_at_{};
   TimePoint look_through_all_at_{};

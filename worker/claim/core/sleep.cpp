@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -84,14 +86,20 @@ void Sleep::on_look_everywhere(TimePoint now) {
 }
 
 void Sleep::on_asleep(const Transactions& open, TimePoint now) {
+  require_invariant(listens_ && !row_says_asleep(), "a claimer falls asleep that listens and is awake");
   first_that_notifies_ = open.next;
   asleep_at_ = now;
   state_ = open.oldest >= first_that_notifies_ ? State::asleep : State::falling_asleep;
 }
 
-void Sleep::on_awake() noexcept { state_ = State::busy; }
+void Sleep::on_awake() {
+  require_invariant(row_says_asleep(), "a claimer wakes up that has fallen asleep");
+  state_ = State::busy;
+}
 
 void Sleep::on_oldest_transaction(std::int64_t oldest, TimePoint now) {
+  require_invariant(state_ == State::looked_again,
+                    "a claimer asks for the oldest transaction after it has looked again");
   state_ = oldest >= first_that_notifies_ ? State::asleep : State::falling_asleep;
   // The last of those transactions may have committed since the last look, so one more look is due now.
   look_at_ = std::min(look_at_, state_ == State::asleep ? now : now + until_ended(now));

@@ -63,7 +63,7 @@ class Sleep {
   void on_look_everywhere(TimePoint now);
   /// The row says asleep since `now`.
   void on_asleep(const Transactions& open, TimePoint now);
-  void on_awake() noexcept;
+  void on_awake();
   void on_oldest_transaction(std::int64_t oldest, TimePoint now);
   /// A statement failed: the next connection may be to another server, whose row may say anything.
   void on_failure() noexcept;

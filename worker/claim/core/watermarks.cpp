@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ostream>
 
 namespace dogged::runtime {
 namespace {
@@ -64,5 +65,9 @@ void Watermarks::forget_settled() {
 }
 
 void Watermarks::forget() { lanes_.clear(); }
+
+std::ostream& operator<<(std::ostream& out, const Watermarks::Range& range) {
+  return out << '(' << range.after << ", " << range.upto << ']';
+}
 
 }  // namespace dogged::runtime

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <vector>
 
@@ -61,5 +62,7 @@ class Watermarks {
   std::map<Place, Lane> lanes_;  // by the place before the lane's first
   std::uint64_t uses_ = 0;
 };
+
+std::ostream& operator<<(std::ostream& out, const Watermarks::Range& range);
 
 }  // namespace dogged::runtime

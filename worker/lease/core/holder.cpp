@@ -1,9 +1,12 @@
 // See holder.hpp.
 #include "lease/core/holder.hpp"
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
 std::string whose_it_is(const Holder& holder) {
+  require_invariant(!holder.is_mine, "the log names the holder of an attempt that the worker does not hold");
   std::string text;
   if (holder.outcome) {
     text.append("the attempt is on record as ").append(to_text(*holder.outcome)).append("; ");

@@ -24,7 +24,7 @@ struct Holder {
   std::optional<std::int64_t> recorded_for = {};   ///< the worker of that attempt
 };
 
-/// For the log: which worker has the task now, or how the task ended, and what is on record of the attempt.
+/// For the log: which other worker has the task now, or how the task ended, and what is on record of the attempt.
 [[nodiscard]] std::string whose_it_is(const Holder& holder);
 
 }  // namespace dogged::runtime

@@ -5,11 +5,22 @@
 #include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
 KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
   if (state_ == State::ended) return {Step::end};
-  if (is_stopping_) return {std::exchange(may_write_last_, false) && has_progress_ ? Step::write_last : Step::end};
+  switch (course_) {
+    case Course::writes_last:
+      course_ = Course::ends;
+      return {has_progress_ ? Step::write_last : Step::end};
+    case Course::ends:
+      return {Step::end};
+    case Course::works:
+    case Course::drains:
+      break;
+  }
   if (now >= beat_at_) return {Step::beat};
   if (state_ == State::deaf && settings_.listens) return {Step::listen};
   if (now >= look_at_) {
@@ -22,26 +33,40 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
 }
 
 void KeeperPlan::on_draining() noexcept {
-  if (!std::exchange(is_draining_, true)) beat_at_ = TimePoint::min();
+  if (course_ != Course::works) return;
+  course_ = Course::drains;
+  beat_at_ = TimePoint::min();
 }
 
 void KeeperPlan::on_stopping(bool is_connected) noexcept {
-  if (!std::exchange(is_stopping_, true)) may_write_last_ = is_connected;
+  if (course_ == Course::works || course_ == Course::drains) {
+    course_ = is_connected ? Course::writes_last : Course::ends;
+  }
 }
 
-void KeeperPlan::on_progress_written(TimePoint now) noexcept {
-  has_progress_ = false;
+void KeeperPlan::on_renewed(TimePoint asked_at, milliseconds after) {
+  require_invariant(state_ != State::ended, "a lease that was ended is not renewed");
+  beat_at_ = asked_at + after;
+}
+
+void KeeperPlan::on_progress_written(TimePoint now) {
+  note_write(now);
   is_refused_ = false;
-  write_at_ = now + settings_.progress_interval;
 }
 
-bool KeeperPlan::on_progress_refused(TimePoint now) noexcept {
-  has_progress_ = false;
-  write_at_ = now + settings_.progress_interval;
+bool KeeperPlan::on_progress_refused(TimePoint now) {
+  note_write(now);
   return !std::exchange(is_refused_, true);
 }
 
-void KeeperPlan::on_listening() noexcept {
+void KeeperPlan::note_write(TimePoint now) {
+  require_invariant(has_progress_, "the keeper writes only what handlers have said");
+  has_progress_ = false;
+  write_at_ = now + settings_.progress_interval;
+}
+
+void KeeperPlan::on_listening() {
+  require_invariant(state_ == State::deaf && settings_.listens, "a keeper begins to listen once on a connection");
   state_ = State::listening;
   look_at_ = TimePoint::min();
 }

@@ -53,7 +53,7 @@ class KeeperPlan {
   // Events. If an action's statement throws, on_failure is called, and no other event for that action.
 
   /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
-  void on_renewed(TimePoint asked_at, milliseconds after) noexcept { beat_at_ = asked_at + after; }
+  void on_renewed(TimePoint asked_at, milliseconds after);
   void on_ended() noexcept { state_ = State::ended; }
   /// The worker claims nothing more. The first call makes a heartbeat due that says so. A stopping worker may run its
   /// tasks for minutes, and operators must not take the worker for one that claims.
@@ -61,29 +61,36 @@ class KeeperPlan {
   /// The keeper is to end soon. The first call counts. Without a connection the keeper does not write its last
   /// progress. A new connection may take long to fail, and an end in time matters more.
   void on_stopping(bool is_connected) noexcept;
-  void on_listening() noexcept;
+  void on_listening();
   /// Cancellation was requested of a task that this worker holds. If a look is under way, another one follows.
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
   /// There is progress that is not written.
   void on_progress() noexcept { has_progress_ = true; }
   /// All that was said before the write was written by `now`.
-  void on_progress_written(TimePoint now) noexcept;
+  void on_progress_written(TimePoint now);
   /// PostgreSQL has refused the write at `now`, and may refuse the next one too. The connection is as good as before.
   /// on_progress tells of what is still to be written. True if this is the first refusal, or the first since a write.
-  [[nodiscard]] bool on_progress_refused(TimePoint now) noexcept;
+  [[nodiscard]] bool on_progress_refused(TimePoint now);
   void on_failure() noexcept;
 
  private:
+  enum class Course {
+    works,        // the worker claims
+    drains,       // the worker claims nothing more, and a heartbeat says so
+    writes_last,  // the keeper writes once more, and ends
+    ends,
+  };
+
+  void note_write(TimePoint now);
+
   Settings settings_;
   State state_ = State::deaf;
+  Course course_ = Course::works;
   TimePoint beat_at_;
   TimePoint look_at_;
   TimePoint write_at_;
   bool has_progress_ = false;
   bool is_refused_ = false;  // the last write of progress
-  bool is_draining_ = false;
-  bool is_stopping_ = false;
-  bool may_write_last_ = false;
 };
 
 [[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;

@@ -5,6 +5,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
 Lease::Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at)
@@ -37,6 +39,7 @@ bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartb
 }
 
 bool Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
+  require_invariant(asked_at <= now, "a renewal is asked for before it is answered");
   const detail::Lock lock{mutex_};
   if (state_ == State::ended) return false;
   const bool was_lapsed = state_ == State::lapsed || now >= held_until_;

@@ -85,6 +85,7 @@ Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t work
 }
 
 ReportBatch::ReportBatch(std::vector<Report> reports) : reports_(std::move(reports)) {
+  require_invariant(!reports_.empty(), "a batch has a report");
   taken_.reserve(reports_.size());
   const auto on_record = std::stable_partition(reports_.begin(), reports_.end(),
                                                [](const Report& report) { return report.record != Record::on_record; });
@@ -112,12 +113,18 @@ std::vector<const Report*> ReportBatch::not_taken() const {
 }
 
 void ReportBatch::on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at) {
+  require_invariant(state() == State::sending, "a part is sent once");
   refused_ = std::move(refused);
   sent_at_ = sent_at;
-  if (refused_.empty()) on_explained({}, sent_at);
+  if (refused_.empty()) settle_part({}, sent_at);
 }
 
 void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at) {
+  require_invariant(state() == State::explaining, "only a part with reports that were not taken is explained");
+  settle_part(verdicts, asked_at);
+}
+
+void ReportBatch::settle_part(const std::vector<Verdict>& verdicts, TimePoint asked_at) {
   const Range range = parts_.back();
   std::size_t explained = 0;
   for (std::size_t i = range.begin; i < range.end; ++i) {
@@ -156,6 +163,7 @@ void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint a
 }
 
 ReportBatch::Remedy ReportBatch::on_refused(std::string_view reason) {
+  require_invariant(!parts_.empty(), "a batch that has ended has no part to refuse");
   on_failure();
   const Range range = parts_.back();
   if (range.end - range.begin > 1) {
@@ -186,7 +194,10 @@ std::vector<Attempt> ReportBatch::unsettled() const {
 
 std::vector<ReportBatch::Taken> ReportBatch::take_taken() { return std::exchange(taken_, {}); }
 
-std::vector<Report> ReportBatch::take_again() { return std::exchange(again_, {}); }
+std::vector<Report> ReportBatch::take_again() {
+  require_invariant(state() == State::ended, "what is to be sent again is known once a batch has ended");
+  return std::exchange(again_, {});
+}
 
 Rerun rerun_of(const ReportBatch::Taken& taken) {
   if (!taken.report->transition.next_run) return {};
@@ -258,6 +269,10 @@ std::ostream& operator<<(std::ostream& out, const Rerun& rerun) {
   out << to_text(rerun.when);
   if (rerun.when == Rerun::When::later) out << ", in " << rerun.in.count() << " us";
   return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const ReportBatch::Taken& taken) {
+  return out << *taken.report << ", sent at " << taken.sent_at.time_since_epoch().count();
 }
 
 }  // namespace dogged::runtime

@@ -64,9 +64,11 @@ class ReportBatch {
   struct Taken {
     const Report* report;
     TimePoint sent_at;
+
+    friend bool operator==(const Taken&, const Taken&) = default;
   };
 
-  /// The batch must not be empty. Reports that are on record already are taken, and not sent.
+  /// Of at least one report. Reports that are on record already are taken, and not sent.
   explicit ReportBatch(std::vector<Report> reports);
 
   [[nodiscard]] State state() const noexcept;
@@ -99,6 +101,8 @@ class ReportBatch {
     std::size_t end = 0;
   };
 
+  void settle_part(const std::vector<Verdict>& verdicts, TimePoint asked_at);
+
   std::vector<Report> reports_;
   std::vector<Range> parts_;                 // that are left; the last one is sent first
   std::unordered_set<TaskId> refused_ = {};  // of the part that is being explained
@@ -118,5 +122,6 @@ std::ostream& operator<<(std::ostream& out, ReportBatch::State state);
 std::ostream& operator<<(std::ostream& out, ReportBatch::Remedy remedy);
 std::ostream& operator<<(std::ostream& out, Verdict verdict);
 std::ostream& operator<<(std::ostream& out, const Rerun& rerun);
+std::ostream& operator<<(std::ostream& out, const ReportBatch::Taken& taken);
 
 }  // namespace dogged::runtime

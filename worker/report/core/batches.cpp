@@ -72,12 +72,12 @@ std::vector<Report> ReportBatches::take() {
 }
 
 void ReportBatches::on_unsettled(std::vector<Attempt> attempts) {
-  require_invariant(in_flight_.has_value(), "what is not settled is of a batch in flight");
+  require_invariant(in_flight_ && attempts.size() <= in_flight_->size(), "what is not settled is of a batch in flight");
   in_flight_ = std::move(attempts);
 }
 
 ReportBatches::Resend ReportBatches::on_written(std::vector<Report> again) {
-  require_invariant(in_flight_.has_value(), "a batch that is written was in flight");
+  require_invariant(in_flight_ && again.size() <= in_flight_->size(), "a batch that is written was in flight");
   in_flight_.reset();
   if (again.empty()) return Resend::none;
   const bool is_next = waiting_.empty();

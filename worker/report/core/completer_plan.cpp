@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 namespace {
 
@@ -38,12 +40,19 @@ CompleterPlan::Action CompleterPlan::next(const Facts& facts, TimePoint now) noe
   return {Step::end};
 }
 
-void CompleterPlan::on_proved() noexcept {
-  if (state_ == State::unproven) state_ = State::ready;
+void CompleterPlan::on_proved() {
+  require_invariant(state_ == State::unproven, "the proof is written once, before anything else");
+  state_ = State::ready;
 }
 
-void CompleterPlan::on_written(ReportBatches::Resend resend, TimePoint now) noexcept {
+void CompleterPlan::on_written(ReportBatches::Resend resend, TimePoint now) {
+  require_invariant(state_ == State::ready, "a batch is written that was sent");
   if (resend == ReportBatches::Resend::next) send_at_ = now + resend_while_locked;
+}
+
+void CompleterPlan::on_given_up() {
+  require_invariant(state_ == State::ready, "a batch is given up that was sent");
+  state_ = State::ended;
 }
 
 void CompleterPlan::on_finish() noexcept {

@@ -49,13 +49,13 @@ class CompleterPlan {
 
   // Events. If an action's statement throws, no event follows.
 
-  void on_proved() noexcept;
+  void on_proved();
   /// A batch is written. If its rest goes with the next batch, the rows of that rest are locked, and sending pauses.
-  void on_written(ReportBatches::Resend resend, TimePoint now) noexcept;
+  void on_written(ReportBatches::Resend resend, TimePoint now);
   /// The worker finishes: it has no more patience for reports.
   void on_finish() noexcept;
   /// The worker finished before a batch could be written.
-  void on_given_up() noexcept { state_ = State::ended; }
+  void on_given_up();
 
  private:
   State state_ = State::unproven;

@@ -10,6 +10,25 @@
 #include "run/core/prefetch.hpp"
 
 namespace dogged::runtime {
+namespace {
+
+std::string_view reason_text(StopReason reason) noexcept {
+  switch (reason) {
+    case StopReason::none:
+      return "none";
+    case StopReason::timeout:
+      return "timeout";
+    case StopReason::cancelled:
+      return "cancelled";
+    case StopReason::shutdown:
+      return "shutdown";
+    case StopReason::lease_lost:
+      break;
+  }
+  return "lease lost";
+}
+
+}  // namespace
 
 void Pool::remove(std::size_t index) {
   require_invariant(slots_.at(index)->state_ == SlotState::given_up, "a slot that is removed was given up");
@@ -221,5 +240,20 @@ std::string_view to_text(Pool::Next next) noexcept {
 
 std::ostream& operator<<(std::ostream& out, Pool::SlotState state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, Pool::Next next) { return out << to_text(next); }
+
+std::ostream& operator<<(std::ostream& out, const Pool::Stop& stop) {
+  return out << "slot " << stop.slot << " for " << reason_text(stop.reason) << ", given up at "
+             << stop.given_up_at.time_since_epoch().count();
+}
+
+std::ostream& operator<<(std::ostream& out, const Pool::Due& due) {
+  for (const Pool::Stop& stop : due.stops) out << "stop " << stop << "; ";
+  for (const std::size_t slot : due.overdue) out << "give up slot " << slot << "; ";
+  return out << "next at " << due.next.time_since_epoch().count();
+}
+
+std::ostream& operator<<(std::ostream& out, const Pool::Load& load) {
+  return out << load.busy << " of " << load.at_once << " busy, " << load.waiting << " waiting";
+}
 
 }  // namespace dogged::runtime

@@ -74,6 +74,8 @@ class Pool {
     std::vector<Stop> stops = {};
     std::vector<std::size_t> overdue = {};  ///< the slots whose handlers the executor gives up, the last slot first
     TimePoint next = never;                 ///< when something is due next
+
+    friend bool operator==(const Due&, const Due&) = default;
   };
   struct Load {
     std::size_t at_once = 0;  ///< attempts that may be busy at the same time: the concurrency
@@ -162,5 +164,8 @@ class Pool {
 [[nodiscard]] std::string_view to_text(Pool::Next next) noexcept;
 std::ostream& operator<<(std::ostream& out, Pool::SlotState state);
 std::ostream& operator<<(std::ostream& out, Pool::Next next);
+std::ostream& operator<<(std::ostream& out, const Pool::Stop& stop);
+std::ostream& operator<<(std::ostream& out, const Pool::Due& due);
+std::ostream& operator<<(std::ostream& out, const Pool::Load& load);
 
 }  // namespace dogged::runtime

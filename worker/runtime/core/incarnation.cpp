@@ -3,9 +3,11 @@
 
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
-void Incarnation::on_seen(const Seen& seen) noexcept {
+void Incarnation::on_seen(const Seen& seen) {
   if (state_ == State::draining) return;
   if (seen.has_defect) return drain(End::defect);
   if (seen.stop_requested) return drain(End::stop_requested);
@@ -17,6 +19,7 @@ void Incarnation::on_seen(const Seen& seen) noexcept {
     case Lease::State::ended:
       return drain(End::lease_lost);
     case Lease::State::held:
+      require_invariant(state_ == State::running, "a lease that has lapsed is regained or ended, and not held");
       if (seen.carries_too_many) drain(End::too_many_abandoned);
   }
 }
@@ -26,7 +29,8 @@ void Incarnation::drain(End end) noexcept {
   end_ = end;
 }
 
-milliseconds Incarnation::grace(milliseconds grace) const noexcept {
+milliseconds Incarnation::grace(milliseconds grace) const {
+  require_invariant(state_ == State::draining, "only an incarnation that drains gives its handlers time");
   switch (end_) {
     case End::stop_requested:
     case End::too_many_abandoned:

@@ -34,13 +34,13 @@ class Incarnation {
     Lease::State lease = Lease::State::held;
   };
 
-  void on_seen(const Seen& seen) noexcept;
+  void on_seen(const Seen& seen);
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] End end() const noexcept { return end_; }
-  /// How long running attempts may go on before their stop tokens are set: `grace` if the worker ends in order,
-  /// otherwise 0.
-  [[nodiscard]] milliseconds grace(milliseconds grace) const noexcept;
+  /// Once it drains: how long running attempts may go on before their stop tokens are set. `grace` if the worker ends
+  /// in order, otherwise 0.
+  [[nodiscard]] milliseconds grace(milliseconds grace) const;
 
  private:
   void drain(End end) noexcept;

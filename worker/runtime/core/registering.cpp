@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
 Registering::Action Registering::next(TimePoint now, bool stop_requested) const noexcept {
@@ -22,7 +24,17 @@ Registering::Action Registering::next(TimePoint now, bool stop_requested) const 
   return {step_};
 }
 
-bool Registering::on_holder(const std::optional<Holder>& holder, TimePoint now) noexcept {
+void Registering::on_registered() { note_answer(Step::registered); }
+void Registering::on_name_taken() { note_answer(Step::find_holder); }
+
+/// A wait that is over asks as well.
+void Registering::note_answer(Step step) {
+  require_invariant(step_ == Step::ask || step_ == Step::wait, "a worker that is registered or refused has asked");
+  note(step);
+}
+
+bool Registering::on_holder(const std::optional<Holder>& holder, TimePoint now) {
+  require_invariant(step_ == Step::find_holder, "the holder of a name is found after the name was taken");
   if (!holder) {
     note(Step::ask);
     return false;
@@ -81,7 +93,7 @@ std::string_view to_text(Registering::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, Registering::Occasion occasion) { return out << to_text(occasion); }
-
+std::ostream& operator<<(std::ostream& out, Registering::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const Registering::Action& action) { return out << to_text(action.step); }
 
 }  // namespace dogged::runtime

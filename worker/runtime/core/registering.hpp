@@ -59,15 +59,16 @@ class Registering {
 
   // Events.
 
-  void on_registered() noexcept { note(Step::registered); }
+  void on_registered();
   /// Another worker that may be alive has the name.
-  void on_name_taken() noexcept { note(Step::find_holder); }
+  void on_name_taken();
   /// Nothing: the holder has gone. True if the worker begins to wait, so that this is told once.
-  [[nodiscard]] bool on_holder(const std::optional<Holder>& holder, TimePoint now) noexcept;
+  [[nodiscard]] bool on_holder(const std::optional<Holder>& holder, TimePoint now);
   /// The database failed, at any step. The next one may be another server, so what was seen of the holder is forgotten.
   void on_failure() noexcept;
 
  private:
+  void note_answer(Step step);
   void note(Step step) noexcept;
 
   Occasion occasion_;
@@ -80,6 +81,7 @@ class Registering {
 [[nodiscard]] std::string_view to_text(Registering::Occasion occasion) noexcept;
 [[nodiscard]] std::string_view to_text(Registering::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, Registering::Occasion occasion);
+std::ostream& operator<<(std::ostream& out, Registering::Step step);
 std::ostream& operator<<(std::ostream& out, const Registering::Action& action);
 
 }  // namespace dogged::runtime

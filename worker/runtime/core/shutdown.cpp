@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
 Shutdown::Action Shutdown::next(TimePoint now) const {
@@ -27,7 +29,8 @@ Shutdown::Action Shutdown::next(TimePoint now) const {
   return {step_};
 }
 
-void Shutdown::on_done(bool success) noexcept {
+void Shutdown::on_done(bool success) {
+  require_invariant(step_ != Step::ended, "a shutdown that has ended has no step to carry out");
   switch (step_) {
     case Step::stop_claiming:
       step_ = Step::give_back;
@@ -93,5 +96,10 @@ std::string_view to_text(Shutdown::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, Shutdown::Step step) { return out << to_text(step); }
+
+std::ostream& operator<<(std::ostream& out, const Shutdown::Action& action) {
+  out << to_text(action.step);
+  return action.until == never ? out : out << " until " << action.until.time_since_epoch().count();
+}
 
 }  // namespace dogged::runtime

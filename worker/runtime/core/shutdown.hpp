@@ -43,7 +43,7 @@ class Shutdown {
 
   [[nodiscard]] Action next(TimePoint now) const;
   /// The step was carried out. For let_finish and stop_handlers, success means that nothing runs any more.
-  void on_done(bool success) noexcept;
+  void on_done(bool success);
 
  private:
   milliseconds grace_;
@@ -54,5 +54,6 @@ class Shutdown {
 
 [[nodiscard]] std::string_view to_text(Shutdown::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, Shutdown::Step step);
+std::ostream& operator<<(std::ostream& out, const Shutdown::Action& action);
 
 }  // namespace dogged::runtime

@@ -26,4 +26,14 @@ std::string_view to_text(Record record) noexcept {
 
 std::ostream& operator<<(std::ostream& out, Record record) { return out << to_text(record); }
 
+std::ostream& operator<<(std::ostream& out, const Attempt& attempt) {
+  return out << "attempt " << attempt.number << " of task " << attempt.id;
+}
+
+std::ostream& operator<<(std::ostream& out, const ClaimedTask& task) { return out << Attempt{task.id, task.attempt}; }
+
+std::ostream& operator<<(std::ostream& out, const Report& report) {
+  return out << Attempt{report.id, report.attempt} << ": " << lifecycle::to_text(report.transition.outcome);
+}
+
 }  // namespace dogged::runtime

@@ -23,6 +23,8 @@ namespace dogged::runtime {
 struct Attempt {
   TaskId id = 0;
   int number = 0;
+
+  friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
 /// Holds what claim.sql gives of the task, as far as the attempt needs it. The worker adds the definition, its own
@@ -44,6 +46,8 @@ struct ClaimedTask {
   bool cancelled = false;               ///< its cancellation was requested before its handler began
   std::int64_t circuit_generation = 0;  ///< of its circuit, if it has one, when the circuit let the task through
   int args_version = 1;
+
+  friend bool operator==(const ClaimedTask&, const ClaimedTask&) = default;
 };
 
 /// When the timeout is over of an attempt that began at `started_at`; never if it has none.
@@ -82,6 +86,12 @@ struct Report {
   const RetryPolicy* retry_policy = nullptr;  ///< of the task's declaration; logs and metrics name it
   std::string_view circuit;                   ///< of its definition; empty for none
   detail::CircuitEvent circuit_event;
+
+  friend bool operator==(const Report&, const Report&) = default;
 };
+
+std::ostream& operator<<(std::ostream& out, const Attempt& attempt);
+std::ostream& operator<<(std::ostream& out, const ClaimedTask& task);
+std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace dogged::runtime

@@ -9,6 +9,8 @@ namespace dogged::runtime {
 struct Deferral {
   ClaimedTask task;
   milliseconds wait{0};
+
+  friend bool operator==(const Deferral&, const Deferral&) = default;
 };
 
 }  // namespace dogged::runtime

@@ -49,6 +49,8 @@ struct CircuitEvent {
   };
   Kind kind = Kind::ask;
   std::int64_t generation = 0;  ///< of the permit that reports; read for success, failure and abandon
+
+  friend constexpr bool operator==(const CircuitEvent&, const CircuitEvent&) = default;
 };
 
 /// The answer to `ask`. A call that was let through reports with the `generation` of the circuit after the step.

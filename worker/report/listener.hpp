@@ -1,0 +1,22 @@
+// The completer's news for the claimer, which worker/report does not know.
+#pragma once
+
+#include "base/time.hpp"
+
+namespace dogged::runtime {
+
+/// Called on the completer's thread.
+class ReportListener {
+ public:
+  /// Reports were written, so the worker may hold more tasks.
+  virtual void note_room() = 0;
+  /// Tasks run again at once.
+  virtual void note_ready() = 0;
+  /// A task runs again after `delay`.
+  virtual void note_due(SteadyClock::duration delay) = 0;
+
+ protected:
+  ~ReportListener() = default;
+};
+
+}  // namespace dogged::runtime
