@@ -47,7 +47,7 @@ void Worker::hand_out(const std::shared_ptr<Claimed>& claimed) {
       if (std::exchange(task.retry_count, std::max(task.retry_count, 1)) == 0) first_runs.insert(task.id);
     }
   }
-  const auto sorting = std::make_shared<SortingOut>(std::move(claimed->tasks), now());
+  const auto sorting = std::make_shared<SortingOut>(std::move(claimed->tasks), claimed->has_more, now());
   std::vector<Chore> chores;
   for (const auto& [circuit, count] : sorting->asks()) {
     chores.push_back([this, sorting, circuit = circuit, count = count] { admit(sorting, circuit, count); });
@@ -71,10 +71,8 @@ void Worker::hand_out(const Claimed& claimed, SortingOut sorting, const std::set
   for (const std::vector<Deferral>* deferrals : {&sorted.by_circuit, &sorted.over_budget}) {
     if (!deferrals->empty()) chores.push_back([this, tasks = *deferrals] { defer(tasks); });
   }
-  if (claimed.has_more) {
-    for (const std::string_view circuit : sorted.circuits()) {
-      chores.push_back([this, claimed, name = std::string{circuit}] { defer_ready(claimed, name); });
-    }
+  for (const std::string_view circuit : sorted.in_place) {
+    chores.push_back([this, claimed, name = std::string{circuit}] { defer_ready(claimed, name); });
   }
   chores_.insert(chores_.begin(), chores.begin(), chores.end());
   claimer_continue();
@@ -101,7 +99,7 @@ SortedOut Worker::sorted_out(Executor& executor, SortingOut sorting, const std::
 /// As Circuits::admit.
 void Worker::admit(const std::shared_ptr<SortingOut>& sorting, std::string_view circuit, std::size_t count) {
   const auto take = [this, sorting, circuit](const CircuitLedger::Admission& admission) {
-    sorting->on_admitted(circuit, admission, [&] {
+    sorting->on_admitted(circuit, admission, life_->circuits.state(circuit) == CircuitState::open, [&] {
       return life_->circuits.wait_of_next(circuit, admission,
                                           static_cast<double>(world_.scheduler.pick(0, 999)) / 1000);
     });
@@ -205,7 +203,6 @@ void Worker::defer(const std::vector<Deferral>& tasks) {
 
 /// As HandingOut::defer_ready.
 void Worker::defer_ready(const Claimed& claimed, const std::string& circuit) {
-  if (life_->circuits.state(circuit) != CircuitState::open) return claimer_continue();
   ask_claimer([this, circuit, queue = claimed.claim.queue, from = claimed.first] {
     const std::vector<TaskId> deferred = world_.database.defer_ready(circuit, queue, from, kinds_of(circuit));
     if (world_.circuits_are_heard) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,8 +45,8 @@ class HandingOut {
 
   [[nodiscard]] OfQueue take(std::vector<sql::Claim::Row*> rows, TimePoint asked_at, TimePoint claimed_at) const;
   void hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claimed, TimePoint claimed_at);
-  void defer_retries(const Outlet& outlet, SortedOut sorted);
-  void defer_ready(const std::string& queue, const std::set<std::string_view>& circuits, Place from);
+  void defer_retries(const Outlet& outlet, std::vector<Deferral> over_budget, bool throttling_begins);
+  void defer_ready(const std::string& queue, std::string_view circuit, Place from);
 
   Session& session_;
   ClaimPlan& plan_;

@@ -3,19 +3,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ostream>
 #include <utility>
 
+#include "base/invariant.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::runtime {
 
-std::set<std::string_view> SortedOut::circuits() const {
-  std::set<std::string_view> circuits;
-  for (const Deferral& deferral : by_circuit) circuits.insert(deferral.task.definition->circuit);
-  return circuits;
-}
-
-SortingOut::SortingOut(std::vector<ClaimedTask> claimed, TimePoint now) {
+SortingOut::SortingOut(std::vector<ClaimedTask> claimed, bool has_more, TimePoint now) : has_more_(has_more) {
   const auto first_expired = std::stable_partition(claimed.begin(), claimed.end(),
                                                    [&](const ClaimedTask& task) { return task.expires_at > now; });
   sorted_.expired.assign(std::make_move_iterator(first_expired), std::make_move_iterator(claimed.end()));
@@ -31,7 +27,7 @@ std::map<std::string_view, std::size_t> SortingOut::asks() const {
   return counts;
 }
 
-void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission,
+void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission, bool is_open,
                              const std::function<milliseconds()>& next_wait) {
   std::size_t asked = 0;
   std::vector<ClaimedTask> kept;
@@ -47,6 +43,8 @@ void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admi
     }
   }
   sorted_.begin = std::move(kept);
+  if (has_more_ && is_open && asked > admission.let_through) sorted_.in_place.push_back(circuit);
+  require_invariant(admission.let_through <= asked, "a circuit lets no more tasks through than it was asked for");
 }
 
 SortedOut SortingOut::finish(RetryThrottle* retries, TimePoint now, const std::function<double()>& draw) && {
@@ -69,6 +67,22 @@ void SortingOut::ask_budget(RetryThrottle& retries, TimePoint now, const std::fu
   sorted_.begin = std::move(within);
   sorted_.throttling_begins = !held_back_before && !sorted_.over_budget.empty();
   for (std::size_t i = 0; i < sorted_.begin.size(); ++i) retries.note_execution(now);
+}
+
+std::ostream& operator<<(std::ostream& out, const SortedOut& sorted) {
+  const auto print_deferred = [&out](std::string_view fate, const std::vector<Deferral>& deferrals) {
+    out << fate;
+    for (const Deferral& deferral : deferrals)
+      out << ' ' << deferral.task << " for " << deferral.wait.count() << " ms,";
+  };
+  out << "begin:";
+  for (const ClaimedTask& task : sorted.begin) out << ' ' << task << ',';
+  out << " expired:";
+  for (const ClaimedTask& task : sorted.expired) out << ' ' << task << ',';
+  print_deferred(" by circuit:", sorted.by_circuit);
+  print_deferred(" over budget:", sorted.over_budget);
+  for (const std::string_view circuit : sorted.in_place) out << " in place of " << circuit << ',';
+  return sorted.throttling_begins ? out << " throttling begins" : out;
 }
 
 }  // namespace dogged::runtime
