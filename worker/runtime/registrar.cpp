@@ -101,7 +101,7 @@ std::optional<Registration> begin(Common& common, db::Connection& connection, st
   try {
     declare(common, connection, registered->worker_id);
     tell_of_unserved(connection, settings.queues, *common.definitions, *common.log);
-  } catch (const Error&) {
+  } catch (...) {
     withdraw(connection, registered->worker_id);
     throw;
   }

@@ -48,15 +48,18 @@ void check_ends_with_mistake_of(RunningWorker& worker, const std::string& part) 
 
 struct NoStandardException {};
 
-/// Throws at the first event middleware_failed, which only a handler's thread logs. spdlog lets pass what is no
-/// std::exception.
+/// Throws when `event` is first logged. spdlog lets pass what is no std::exception.
 class BrokenSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit BrokenSink(std::string_view event) : event_(event) {}
+
+ private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    const bool is_of_handler = message.source.funcname == std::string_view{"middleware_failed"};
-    if (is_of_handler && !has_thrown_.exchange(true)) throw NoStandardException{};
+    if (message.source.funcname == event_ && !has_thrown_.exchange(true)) throw NoStandardException{};
   }
   void flush_() override {}
 
+  const std::string_view event_;
   std::atomic<bool> has_thrown_{false};
 };
 
@@ -118,12 +121,24 @@ TEST_CASE("a mistake of dogged in the withdrawal of a worker that does not start
   CHECK(contains(error.message(), "its start met"));
 }
 
+TEST_CASE("a worker that does not start leaves no live worker behind, whatever keeps it from starting") {
+  TestDatabase database;
+  const db::Settings settings = database.settings_of("worker");
+  WorkerOptions options{
+      .database_url = settings.url, .schema = settings.schema, .queues = {{"elsewhere", 1}}, .create_queues = true};
+  options.log = std::make_shared<spdlog::logger>("broken", std::make_shared<BrokenSink>("queues_not_served"));
+  Worker worker{options, Tasks{}.add([](Context&, const nlohmann::json&) {}, work)};
+  CHECK_THROWS_AS(worker.start(), NoStandardException);
+  CHECK(database.value("select count(*) || ' ' || count(stopped_at) as value from dogged.workers") == "1 1");
+}
+
 TEST_CASE("a mistake of dogged on the thread of a handler ends the worker, and no other task is lost") {
   TestDatabase database;
   const db::Settings settings = database.settings_of("worker");
   WorkerOptions options{
       .database_url = settings.url, .schema = settings.schema, .heartbeat = 100ms, .lease = 1s};  // lapses soon
-  options.log = std::make_shared<spdlog::logger>("broken", std::make_shared<BrokenSink>());
+  // Only a handler's thread logs this event.
+  options.log = std::make_shared<spdlog::logger>("broken", std::make_shared<BrokenSink>("middleware_failed"));
   options.middleware = {std::make_shared<FailingMiddleware>()};
   const TaskId first = database.client().enqueue(work, no_args);
   Worker worker{options, Tasks{}.add([](Context&, const nlohmann::json&) {}, work)};
