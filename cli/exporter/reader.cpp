@@ -30,8 +30,10 @@ using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::steady_clock;
 
-/// The usual lease, and the least time that the exporter looks back.
-constexpr milliseconds usual_lease{30'000};
+/// An attempt may become visible so long after it ended: its handler's transaction goes on, another session has locked
+/// its task, or the worker was cut off for less than its lease. The exporter looks back by the longest lease, and at
+/// least so far.
+constexpr milliseconds least_look_back{120'000};
 /// The exporter does not count attempts that ended earlier, when it or its connection was away for longer.
 constexpr microseconds longest_gap = minutes{15};
 constexpr std::int64_t most_waits = 500;
@@ -122,10 +124,8 @@ std::vector<FleetWorker> read_workers(const Asking& asking) {
   return workers;
 }
 
-/// How long after its end an attempt becomes visible at the latest: a worker that has not reached the database for a
-/// lease has lost the task.
-milliseconds latest_report(const std::optional<std::vector<FleetWorker>>& workers) {
-  milliseconds longest = usual_lease;
+milliseconds look_back(const std::optional<std::vector<FleetWorker>>& workers) {
+  milliseconds longest = least_look_back;
   for (const FleetWorker& worker : workers.value_or(std::vector<FleetWorker>{})) {
     longest = std::max(longest, worker.lease);
   }
@@ -181,7 +181,8 @@ std::vector<Attempts> attempts_of(const std::vector<sql::ExporterAttempts::Row>&
   return attempts;
 }
 
-/// The waits of `attempts`, which the same snapshot has just shown to be new since `since`.
+/// The waits of `attempts`, which were just found to be new since `since`. Attempts that have become visible meanwhile
+/// may be in the sample, and have no weight.
 std::vector<Waits> read_waits(const Asking& asking, const std::vector<sql::ExporterAttempts::Row>& attempts,
                               const std::string& since) {
   if (attempts.empty()) return {};
@@ -201,8 +202,7 @@ std::vector<Waits> read_waits(const Asking& asking, const std::vector<sql::Expor
     statement.attempts.push_back(count);
   }
   std::vector<Waits> waits;
-  set_up_statement(asking);
-  for (const auto& row : asking.connection.run(std::move(statement))) {
+  for (const auto& row : rows_of(asking, std::move(statement))) {
     waits.push_back({row.queue, static_cast<std::size_t>(row.bucket), static_cast<std::uint64_t>(row.attempts),
                      seconds_of_us(row.waited_us)});
   }
@@ -259,9 +259,11 @@ Reading Reader::read() {
 
 Reading Reader::read_once() {
   connect();
+  const std::map<Query, Horizon> before = horizons_;
   try {
     return ask_all();
-  } catch (...) {  // the next reading makes a new connection
+  } catch (...) {  // the next reading makes a new connection, and counts what this one has found
+    horizons_ = before;
     const detail::Lock lock{mutex_};
     connection_.reset();
     throw;
@@ -333,9 +335,9 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
 }
 
 /// In one snapshot, `read` is asked for what has become visible since the last reading of `query`, and happened at most
-/// `latest_report` before that reading. The first reading finds nothing new.
+/// `look_back` before that reading. The first reading finds nothing new.
 template <class Read>
-void Reader::read_new(const Asking& asking, Query query, microseconds latest_report, Read read) {
+void Reader::read_new(const Asking& asking, Query query, microseconds look_back, Read read) {
   db::Connection& connection = asking.connection;
   Horizon now;
   const auto seen = horizons_.find(query);
@@ -345,7 +347,7 @@ void Reader::read_new(const Asking& asking, Query query, microseconds latest_rep
     const auto [snapshot, at_us] = db::one(connection.run(sql::ExporterHorizon{}));
     now = {snapshot, at_us};
     if (seen == horizons_.end()) return;
-    read(seen->second.snapshot, std::max(seen->second.at_us - latest_report.count(), now.at_us - longest_gap.count()));
+    read(seen->second.snapshot, std::max(seen->second.at_us - look_back.count(), now.at_us - longest_gap.count()));
   };
   try {
     connection.transaction(look);
@@ -360,21 +362,24 @@ void Reader::read_new(const Asking& asking, Query query, microseconds latest_rep
 }
 
 void Reader::ask_for_what_is_new(Reading& reading) {
-  const milliseconds latest = latest_report(reading.workers);
+  const milliseconds back = look_back(reading.workers);
+  std::vector<sql::ExporterAttempts::Row> attempts;
+  std::string attempts_since;
   ask(reading, Query::attempts, reading.new_attempts, [&](const Asking& asking) {
-    std::vector<sql::ExporterAttempts::Row> attempts;
-    std::vector<Waits> waits;
-    read_new(asking, Query::attempts, latest, [&](const std::string& since, std::int64_t after_us) {
+    read_new(asking, Query::attempts, back, [&](const std::string& since, std::int64_t after_us) {
+      attempts_since = since;
       attempts = asking.connection.run(
           sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets), .after_us = after_us, .since = since});
-      waits = read_waits(asking, attempts, since);
     });
-    reading.new_waits = std::move(waits);
     return attempts_of(attempts);
   });
+  if (reading.new_attempts) {
+    ask(reading, Query::waits, reading.new_waits,
+        [&](const Asking& asking) { return read_waits(asking, attempts, attempts_since); });
+  }
   ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&](const Asking& asking) {
     std::vector<DeadLetters> letters;
-    read_new(asking, Query::new_dead_letters, latest, [&](const std::string& since, std::int64_t after_us) {
+    read_new(asking, Query::new_dead_letters, back, [&](const std::string& since, std::int64_t after_us) {
       for (const auto& row : asking.connection.run(sql::ExporterNewDeadLetters{.after_us = after_us, .since = since})) {
         letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
       }
@@ -383,7 +388,7 @@ void Reader::ask_for_what_is_new(Reading& reading) {
   });
   ask(reading, Query::ticks, reading.new_ticks, [&](const Asking& asking) {
     std::vector<Ticks> ticks;
-    read_new(asking, Query::ticks, latest, [&](const std::string& since, std::int64_t after_us) {
+    read_new(asking, Query::ticks, back, [&](const std::string& since, std::int64_t after_us) {
       const sql::ExporterTicks statement{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
       for (const auto& row : asking.connection.run(statement)) {
         ticks.push_back({row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks),

@@ -79,7 +79,7 @@ class Reader {
   void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
                   std::optional<Answer>& answer, Look look);
   template <class Read>
-  void read_new(const Asking& asking, Query query, std::chrono::microseconds latest_report, Read read);
+  void read_new(const Asking& asking, Query query, std::chrono::microseconds look_back, Read read);
   void ask_for_what_is_new(Reading& reading);
 
   const Connect connect_;

@@ -18,6 +18,7 @@ namespace dogged::cli::exporter {
 enum class Query {
   queues,
   attempts,
+  waits,
   new_dead_letters,
   dead_letters,
   circuits,
@@ -35,6 +36,8 @@ enum class Query {
       return "queues";
     case Query::attempts:
       return "attempts";
+    case Query::waits:
+      return "waits";
     case Query::new_dead_letters:
       return "new_dead_letters";
     case Query::dead_letters:
@@ -63,7 +66,9 @@ enum class Query {
     case Query::queues:
       return "dogged_queue_… but dogged_queue_workers";
     case Query::attempts:
-      return "dogged_attempts_total, dogged_attempt_run_seconds, dogged_attempt_wait_seconds";
+      return "dogged_attempts_total, dogged_attempt_run_seconds";
+    case Query::waits:
+      return "dogged_attempt_wait_seconds";
     case Query::new_dead_letters:
       return "dogged_new_dead_letters_total";
     case Query::dead_letters:
@@ -189,8 +194,9 @@ struct Asked {
 struct Reading {
   std::vector<Asked> asked;
   std::optional<std::vector<Queue>> queues;
-  std::optional<std::vector<Attempts>> new_attempts;  ///< since the reading before; so are the next three
-  std::vector<Waits> new_waits;                       ///< of new_attempts
+  std::optional<std::vector<Attempts>>
+      new_attempts;                             ///< since the reading before; so are the next ones, up to new_ticks
+  std::optional<std::vector<Waits>> new_waits;  ///< of new_attempts
   std::optional<std::vector<DeadLetters>> new_dead_letters;
   std::optional<std::vector<Ticks>> new_ticks;
   std::optional<std::vector<DeadLetters>> dead_letters;  ///< the largest counts first, the others summed as `other`

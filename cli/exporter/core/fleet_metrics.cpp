@@ -230,7 +230,7 @@ void FleetMetrics::add(Reading reading) {
     ran.counts.at(row.bucket) += row.count;
     ran.seconds += row.seconds;
   }
-  for (const Waits& row : reading.new_waits) {
+  for (const Waits& row : reading.new_waits.value_or(std::vector<Waits>{})) {
     auto& waited = waited_.at({row.queue});
     waited.counts.at(row.bucket) += row.count;
     waited.seconds += row.seconds;
@@ -264,6 +264,8 @@ void FleetMetrics::write_counters(MetricsWriter& writer) const {
       writer.histogram({{"queue_name", key[0]}, {"task", key[1]}}, in_seconds(retry_duration_buckets), ran.counts,
                        ran.seconds);
     }
+  }
+  if (last_.new_waits) {
     writer.family("dogged_attempt_wait_seconds", "histogram", "How long attempts waited after they were due.");
     for (const auto& [key, waited] : sorted(waited_)) {
       writer.histogram({{"queue_name", key[0]}}, in_seconds(retry_delay_buckets), waited.counts, waited.seconds);
