@@ -28,8 +28,8 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe. The class has 13 members: five parts of the worker that upkeep uses, a setting, the plan with its inbox
-/// and its service, and four notes of works that one turn leaves for the next.
+/// Thread-safe. The class has 13 members. Five are parts of the worker that upkeep uses, and one is a setting. Three
+/// are the plan, its inbox and its service. Four are notes that one turn leaves for the next.
 class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.

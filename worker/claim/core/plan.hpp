@@ -109,7 +109,7 @@ class ClaimPlan {
   void on_settled(const Settling::Question& question, const Settling::Answer& answer,
                   const std::vector<ServedQueues::Settled>& settled, TimePoint asked_at, TimePoint answered_at);
   void on_summed_up(std::int64_t entry, TimePoint now) noexcept;
-  void on_awake() noexcept { sleep_.on_awake(); }
+  void on_awake() { sleep_.on_awake(); }
   void on_asleep(const Sleep::Transactions& open, TimePoint now);
   void on_oldest_transaction(std::int64_t oldest, TimePoint now) { sleep_.on_oldest_transaction(oldest, now); }
   /// `connection_lost`: the next connection may be to another server.
