@@ -30,9 +30,8 @@ using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::steady_clock;
 
-/// An attempt may become visible so long after it ended: its handler's transaction goes on, another session has locked
-/// its task, or the worker was cut off for less than its lease. The exporter looks back by the longest lease, and at
-/// least so far.
+/// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
+/// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
 constexpr milliseconds least_look_back{120'000};
 /// The exporter does not count attempts that ended earlier, when it or its connection was away for longer.
 constexpr microseconds longest_gap = minutes{15};
@@ -334,8 +333,8 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   answer = kept.answer;
 }
 
-/// In one snapshot, `read` is asked for what has become visible since the last reading of `query`, and happened at most
-/// `look_back` before that reading. The first reading finds nothing new.
+/// Calls `read` in a transaction of one snapshot, with the snapshot of the last reading of `query`, and the time from
+/// which on rows may be new: `look_back` before that reading. The first reading finds nothing new, and calls nothing.
 template <class Read>
 void Reader::read_new(const Asking& asking, Query query, microseconds look_back, Read read) {
   db::Connection& connection = asking.connection;

@@ -444,7 +444,8 @@ std::vector<std::int64_t> Comparison::compare_workers_to_rescue() {
   return workers;
 }
 
-/// As a statement of another rescuer that arrives late: no worker is marked whose tasks are left.
+/// As if the statement of another rescuer arrived late. PostgreSQL and the model must not mark a worker with tasks
+/// left.
 void Comparison::mark_rescued(std::int64_t lost) {
   bool postgres = false;
   postgres_.transaction([&] {

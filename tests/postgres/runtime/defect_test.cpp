@@ -48,7 +48,7 @@ void check_ends_with_mistake_of(RunningWorker& worker, const std::string& part) 
 
 struct NoStandardException {};
 
-/// Throws when `event` is first logged. spdlog lets pass what is no std::exception.
+/// Throws once, at the first line of `event`. spdlog catches a std::exception, and nothing else.
 class BrokenSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit BrokenSink(std::string_view event) : event_(event) {}

@@ -12,8 +12,10 @@
 
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 
 using namespace dogged;
 
@@ -35,24 +37,41 @@ bool blocks(const std::string& thread, int signal) {
   return false;
 }
 
+/// An exporter, and the id of its thread.
+struct Exporting {
+  Exporting() {
+    std::set<std::string> its_own = threads();
+    for (const std::string& thread : before) its_own.erase(thread);
+    REQUIRE(its_own.size() == 1);
+    thread = *its_own.begin();
+  }
+
+  std::set<std::string> before = threads();
+  runtime::OtlpExporter exporter{
+      {.url = "http://127.0.0.1:1/v1/traces", .shown_url = "http://127.0.0.1:1"},
+      "app-1",
+      std::make_shared<runtime::Tally>(),
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>())};
+  std::string thread;
+};
+
 }  // namespace
 
 TEST_CASE("the thread that exports spans gets no SIGPIPE from a collector that hangs up") {
   sigset_t none;  // whatever the parent of this process blocks
   sigemptyset(&none);
   REQUIRE(pthread_sigmask(SIG_SETMASK, &none, nullptr) == 0);
-  const std::set<std::string> before = threads();
-  const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  const runtime::OtlpExporter exporter{{.url = "http://127.0.0.1:1/v1/traces", .shown_url = "http://127.0.0.1:1"},
-                                       "app-1",
-                                       std::make_shared<runtime::Tally>(),
-                                       log};
-  std::set<std::string> its_own = threads();
-  for (const std::string& thread : before) its_own.erase(thread);
-  REQUIRE(its_own.size() == 1);
-  const std::string thread = *its_own.begin();
+  const Exporting exporting;
   // A thread that is being made blocks all signals. Then it blocks this one, before it sends anything.
-  while (blocks(thread, SIGUSR1)) std::this_thread::yield();
-  for (int looks = 0; looks < 10'000 && !blocks(thread, SIGPIPE); ++looks) std::this_thread::yield();
-  CHECK(blocks(thread, SIGPIPE));
+  while (blocks(exporting.thread, SIGUSR1)) std::this_thread::yield();
+  for (int looks = 0; looks < 10'000 && !blocks(exporting.thread, SIGPIPE); ++looks) std::this_thread::yield();
+  CHECK(blocks(exporting.thread, SIGPIPE));
+}
+
+TEST_CASE("the thread that exports spans goes after the other threads of its process") {
+  const Exporting exporting;
+  const auto thread = static_cast<id_t>(std::stoul(exporting.thread));
+  const int of_others = getpriority(PRIO_PROCESS, 0);
+  if (of_others == 19) return;  // no thread can go later
+  CHECK(test::eventually([&] { return getpriority(PRIO_PROCESS, thread) > of_others; }));
 }
