@@ -27,14 +27,11 @@ constexpr std::string_view query_canceled = "57014";  // for example by statemen
 constexpr std::string_view lock_not_available = "55P03";
 
 using std::chrono::microseconds;
-using std::chrono::minutes;
 using std::chrono::steady_clock;
 
 /// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
 /// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
 constexpr milliseconds least_look_back{120'000};
-/// The exporter does not count attempts that ended earlier, when it or its connection was away for longer.
-constexpr microseconds longest_gap = minutes{15};
 constexpr std::int64_t most_waits = 500;
 
 double seconds_of_us(std::int64_t us) { return static_cast<double>(us) / 1e6; }
@@ -123,7 +120,7 @@ std::vector<FleetWorker> read_workers(const Asking& asking) {
   return workers;
 }
 
-milliseconds look_back(const std::optional<std::vector<FleetWorker>>& workers) {
+milliseconds longest_lateness(const std::optional<std::vector<FleetWorker>>& workers) {
   milliseconds longest = least_look_back;
   for (const FleetWorker& worker : workers.value_or(std::vector<FleetWorker>{})) {
     longest = std::max(longest, worker.lease);
@@ -171,31 +168,25 @@ std::vector<Schedule> read_schedules(const Asking& asking) {
   return schedules;
 }
 
-std::vector<Attempts> attempts_of(const std::vector<sql::ExporterAttempts::Row>& rows) {
-  std::vector<Attempts> attempts;
-  for (const auto& row : rows) {
-    attempts.push_back({row.queue, row.name, row.outcome, row.will_retry, static_cast<std::size_t>(row.bucket),
-                        static_cast<std::uint64_t>(row.attempts), seconds_of_us(row.ran_us)});
-  }
-  return attempts;
-}
+/// New attempts, and how they were asked for.
+struct NewAttempts {
+  Unseen asked;
+  std::vector<sql::ExporterAttempts::Row> rows;
+};
 
-/// The waits of `attempts`, which were just found to be new since `since`. Attempts that have become visible meanwhile
-/// may be in the sample, and have no weight.
-std::vector<Waits> read_waits(const Asking& asking, const std::vector<sql::ExporterAttempts::Row>& attempts,
-                              const std::string& since) {
-  if (attempts.empty()) return {};
+/// The waits of attempts that were just found. Attempts that have become visible meanwhile may be in the sample, and
+/// have no weight.
+std::vector<Waits> read_waits(const Asking& asking, const NewAttempts& attempts) {
+  if (attempts.rows.empty()) return {};
   std::map<std::string, std::int64_t> by_queue;
   sql::ExporterWaits statement{.queues = {},
                                .attempts = {},
-                               .after_us = attempts.front().first_us,
-                               .since = since,
+                               .after_us = attempts.asked.after_us,
+                               .until_us = attempts.asked.until_us,
+                               .since = attempts.asked.snapshot,
                                .most = most_waits,
                                .bounds_us = in_us(retry_delay_buckets)};
-  for (const auto& row : attempts) {
-    by_queue[row.queue] += row.attempts;
-    statement.after_us = std::min(statement.after_us, row.first_us);
-  }
+  for (const auto& row : attempts.rows) by_queue[row.queue] += row.attempts;
   for (const auto& [queue, count] : by_queue) {
     statement.queues.push_back(queue);
     statement.attempts.push_back(count);
@@ -258,11 +249,11 @@ Reading Reader::read() {
 
 Reading Reader::read_once() {
   connect();
-  const std::map<Query, Horizon> before = horizons_;
+  const std::map<Query, LookBack> before = look_backs_;
   try {
     return ask_all();
   } catch (...) {  // the next reading makes a new connection, and counts what this one has found
-    horizons_ = before;
+    look_backs_ = before;
     const detail::Lock lock{mutex_};
     connection_.reset();
     throw;
@@ -333,53 +324,66 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   answer = kept.answer;
 }
 
-/// Calls `read` in a transaction of one snapshot, with the snapshot of the last reading of `query`, and the time from
-/// which on rows may be new: `look_back` before that reading. The first reading finds nothing new, and calls nothing.
+/// Calls `read` in a transaction of one snapshot for what is new to the readings of `query`. The first reading finds
+/// nothing new, and calls nothing.
 template <class Read>
-void Reader::read_new(const Asking& asking, Query query, microseconds look_back, Read read) {
+void Reader::read_new(const Asking& asking, Query query, microseconds back, Read read) {
   db::Connection& connection = asking.connection;
-  Horizon now;
-  const auto seen = horizons_.find(query);
+  LookBack& look_back = look_backs_[query];
+  std::optional<Mark> now;
   const auto look = [&] {
     connection.run(sql::OneSnapshot{});
     set_up_statement(asking);
     const auto [snapshot, at_us] = db::one(connection.run(sql::ExporterHorizon{}));
     now = {snapshot, at_us};
-    if (seen == horizons_.end()) return;
-    read(seen->second.snapshot, std::max(seen->second.at_us - look_back.count(), now.at_us - longest_gap.count()));
+    for (const Unseen& unseen : look_back.next(at_us, back)) {
+      set_up_statement(asking);
+      read(unseen);
+    }
   };
   try {
     connection.transaction(look);
   } catch (const DatabaseError& error) {
-    if (error.sqlstate() != query_canceled || now.snapshot.empty()) throw;
-    // The next reading would ask for even more, and so would each after it.
-    horizons_[query] = std::move(now);
+    if (error.sqlstate() != query_canceled || !now) throw;
+    look_back.on_given_up(*std::move(now));
     throw DatabaseError(error.message() + "; what ended since the reading before is not counted", error.hint(),
                         error.sqlstate());
   }
-  horizons_[query] = std::move(now);
+  look_back.on_read(*std::move(now), back);
 }
 
 void Reader::ask_for_what_is_new(Reading& reading) {
-  const milliseconds back = look_back(reading.workers);
-  std::vector<sql::ExporterAttempts::Row> attempts;
-  std::string attempts_since;
+  const milliseconds back = longest_lateness(reading.workers);
+  std::vector<NewAttempts> found;
   ask(reading, Query::attempts, reading.new_attempts, [&](const Asking& asking) {
-    read_new(asking, Query::attempts, back, [&](const std::string& since, std::int64_t after_us) {
-      attempts_since = since;
-      attempts = asking.connection.run(
-          sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets), .after_us = after_us, .since = since});
+    std::vector<Attempts> attempts;
+    read_new(asking, Query::attempts, back, [&](const Unseen& unseen) {
+      found.push_back({unseen, asking.connection.run(sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets),
+                                                                           .after_us = unseen.after_us,
+                                                                           .until_us = unseen.until_us,
+                                                                           .since = unseen.snapshot})});
+      for (const auto& row : found.back().rows) {
+        attempts.push_back({row.queue, row.name, row.outcome, row.will_retry, static_cast<std::size_t>(row.bucket),
+                            static_cast<std::uint64_t>(row.attempts), seconds_of_us(row.ran_us)});
+      }
     });
-    return attempts_of(attempts);
+    return attempts;
   });
   if (reading.new_attempts) {
-    ask(reading, Query::waits, reading.new_waits,
-        [&](const Asking& asking) { return read_waits(asking, attempts, attempts_since); });
+    ask(reading, Query::waits, reading.new_waits, [&](const Asking& asking) {
+      std::vector<Waits> waits;
+      for (const NewAttempts& attempts : found) {
+        for (Waits& some : read_waits(asking, attempts)) waits.push_back(std::move(some));
+      }
+      return waits;
+    });
   }
   ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&](const Asking& asking) {
     std::vector<DeadLetters> letters;
-    read_new(asking, Query::new_dead_letters, back, [&](const std::string& since, std::int64_t after_us) {
-      for (const auto& row : asking.connection.run(sql::ExporterNewDeadLetters{.after_us = after_us, .since = since})) {
+    read_new(asking, Query::new_dead_letters, back, [&](const Unseen& unseen) {
+      const sql::ExporterNewDeadLetters statement{
+          .after_us = unseen.after_us, .until_us = unseen.until_us, .since = unseen.snapshot};
+      for (const auto& row : asking.connection.run(statement)) {
         letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
       }
     });
@@ -387,8 +391,11 @@ void Reader::ask_for_what_is_new(Reading& reading) {
   });
   ask(reading, Query::ticks, reading.new_ticks, [&](const Asking& asking) {
     std::vector<Ticks> ticks;
-    read_new(asking, Query::ticks, back, [&](const std::string& since, std::int64_t after_us) {
-      const sql::ExporterTicks statement{.bounds_us = in_us(retry_delay_buckets), .after_us = after_us, .since = since};
+    read_new(asking, Query::ticks, back, [&](const Unseen& unseen) {
+      const sql::ExporterTicks statement{.bounds_us = in_us(retry_delay_buckets),
+                                         .after_us = unseen.after_us,
+                                         .until_us = unseen.until_us,
+                                         .since = unseen.snapshot};
       for (const auto& row : asking.connection.run(statement)) {
         ticks.push_back({row.schedule, row.outcome, std::nullopt, static_cast<std::uint64_t>(row.ticks),
                          seconds_of_us(row.late_us)});

@@ -12,6 +12,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "cli/exporter/core/look_back.hpp"
 #include "cli/exporter/reading.hpp"
 #include "db/connection.hpp"
 
@@ -52,12 +53,6 @@ class Reader {
   void abort() noexcept;
 
  private:
-  /// How far a query's statements have seen. The next statement asks for rows that this snapshot does not see.
-  struct Horizon {
-    std::string snapshot;
-    std::int64_t at_us = 0;
-  };
-
   /// The last answer of a question that reads a whole table.
   template <class Answer>
   struct Kept {
@@ -79,7 +74,7 @@ class Reader {
   void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
                   std::optional<Answer>& answer, Look look);
   template <class Read>
-  void read_new(const Asking& asking, Query query, std::chrono::microseconds look_back, Read read);
+  void read_new(const Asking& asking, Query query, std::chrono::microseconds back, Read read);
   void ask_for_what_is_new(Reading& reading);
 
   const Connect connect_;
@@ -87,7 +82,7 @@ class Reader {
   std::shared_ptr<db::Connection> connection_ DOGGED_GUARDED_BY(mutex_);
   bool is_aborted_ DOGGED_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point began_;  // of this reading
-  std::map<Query, Horizon> horizons_;
+  std::map<Query, LookBack> look_backs_;
   Kept<std::vector<Queue>> queues_;
   Kept<std::vector<DeadLetters>> dead_letters_;
 };

@@ -11,7 +11,8 @@ select n.schedule, n.outcome, width_bucket(n.late_us - 1, @bounds_us::bigint[]) 
                case when t.outcome = 'fired' then t.late_ms * 1000 end as late_us
           from dogged.schedule_ticks t
           left join dogged.schedules s on s.id = t.schedule_id
-         where t.decided_at >= to_timestamp(@after_us::bigint / 1000000.0) and t.outcome <> 'waiting'
+         where t.decided_at >= to_timestamp(@after_us::bigint / 1000000.0)
+           and t.decided_at < coalesce(to_timestamp(@until_us::bigint? / 1000000.0), 'infinity') and t.outcome <> 'waiting'
            and age(t.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
            and (age(t.xmin) <= (select age(pg_snapshot_xmax(@since)::xid))
                 or t.xmin in (select id::xid from pg_snapshot_xip(@since) as id))) as n

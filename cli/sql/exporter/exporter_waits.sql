@@ -14,6 +14,7 @@ with queues as materialized (
          hashint8extended(a.task_id, a.attempt) & 1073741823 as draw
     from dogged.task_attempts a
    where a.finished_at >= to_timestamp(@after_us::bigint / 1000000.0)
+     and a.finished_at < coalesce(to_timestamp(@until_us::bigint? / 1000000.0), 'infinity')
      and age(a.xmin) <= (select age(pg_snapshot_xmin(@since::pg_snapshot)::xid))
      and (age(a.xmin) <= (select age(pg_snapshot_xmax(@since)::xid)) or a.xmin in (select id::xid from pg_snapshot_xip(@since) as id))
 ), chosen as materialized (
