@@ -78,6 +78,13 @@ void require_alike(const std::string& what, const Value& model, const Value& pos
 /// Rows as text, a line for each.
 using Lines = std::set<std::string>;
 
+/// As PostgreSQL writes jsonb.
+inline std::string as_json(const Args& args) {
+  std::string text = "[";
+  for (const std::int64_t number : args) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
 inline std::int64_t in_minutes(milliseconds time) { return std::chrono::round<minutes>(time).count(); }
 
 class Comparison {

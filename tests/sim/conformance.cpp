@@ -29,10 +29,10 @@ namespace {
 using runtime::QueueClaim;
 
 std::string claimed(TaskId id, int attempt, int retry_count, int losses, int snoozes, runtime::Place place,
-                    std::optional<std::int64_t> expires_in_minutes) {
+                    std::optional<std::int64_t> expires_in_minutes, const std::string& args) {
   return std::to_string(id) + "/" + std::to_string(attempt) + " retries " + std::to_string(retry_count) + " losses " +
          std::to_string(losses) + " snoozes " + std::to_string(snoozes) + " at " + std::to_string(place) +
-         " expires in " + shown(expires_in_minutes);
+         " expires in " + shown(expires_in_minutes) + " args " + args;
 }
 
 lifecycle::Transition transition(lifecycle::Status status, lifecycle::Outcome outcome) {
@@ -259,7 +259,7 @@ void Comparison::enqueue() {
   for (int i = 0; i < how_many; ++i) {
     (void)producer_.run(
         {"enqueue",
-         "select dogged.enqueue($1::text, queue => $2::text, priority => $3::int, "
+         "select dogged.enqueue($1::text, '[]', queue => $2::text, priority => $3::int, "
          "run_at => now() + $4::bigint * interval '1 minute', expires_at => now() + $5::bigint * interval '1 minute')"},
         db::Params{}
             .add(task_names[task.kind == Kind::fragile ? 1 : 0])
@@ -505,15 +505,16 @@ void Comparison::claim() {
   for (const std::vector<Database::Claimed>& of_queue : model_.claim(worker, claims, session)) {
     for (const Database::Claimed& task : of_queue) {
       const auto expires = task.expires_in ? std::optional{in_minutes(*task.expires_in)} : std::nullopt;
-      model.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes, task.place, expires));
+      model.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes, task.place, expires,
+                           as_json(task.args)));
     }
   }
   for (const sql::Claim::Row& task :
        postgres_.run(runtime::claim_of(worker, claims, task_names, session, args_versions))) {
     const auto expires =
         task.expires_in_ms ? std::optional{in_minutes(milliseconds{*task.expires_in_ms})} : std::nullopt;
-    postgres.insert(
-        claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes.value_or(0), task.place, expires));
+    postgres.insert(claimed(task.id, task.attempt, task.retry_count, task.losses, task.snoozes.value_or(0), task.place,
+                            expires, task.args));
   }
   require_alike("claimed", model, postgres);
 }
@@ -896,9 +897,11 @@ void Comparison::compare_tasks() {
       {"rows",
        "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0) as snoozes, "
        "coalesce(t.worker_id, 0) as worker_id, t.deferred, "
-       "t.cancel_requested_at is not null as cancel_requested, coalesce(t.ready_position, t.id) as position "
+       "t.cancel_requested_at is not null as cancel_requested, coalesce(t.ready_position, t.id) as position, "
+       "t.args::text as args "
        "from dogged.tasks_live t union all "
-       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0), 0, false, false, 0 "
+       "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0), 0, false, false, 0, "
+       "t.args::text "
        "from dogged.tasks t "
        "where t.status not in ('pending', 'running')"});
   require_alike("tasks", model_.tasks().size(), rows.size());
@@ -919,6 +922,7 @@ void Comparison::compare_tasks() {
     require_alike("retry count" + of, std::int64_t{task.retry_count}, row.number("retry_count"));
     require_alike("losses" + of, std::int64_t{task.losses}, row.number("losses"));
     require_alike("snoozes" + of, std::int64_t{task.snoozes}, row.number("snoozes"));
+    require_alike("args" + of, as_json(task.args), std::string{row.text("args")});
     if (has_ended) continue;
     if (task.state == Task::State::running) require_alike("worker" + of, task.worker, row.number("worker_id"));
     require_alike("deferred" + of, task.deferred, row.boolean("deferred"));

@@ -19,7 +19,11 @@ const std::array keys{Key{"pending", While::pending}, Key{"live", While::live}, 
                       Key{"live for a time", While::live, delay}, Key{"kept for a time", While::kept, delay}};
 // In the order of the enums.
 constexpr std::array<const char*, 3> while_texts{"pending", "live", "kept"};
-constexpr std::array<const char*, 5> conflict_texts{"keep", "refuse", "replace_args", "reschedule", "debounce"};
+constexpr std::array<const char*, 7> conflict_texts{"keep",       "refuse",   "replace_args",  "merge_args",
+                                                    "reschedule", "debounce", "debounce_merge"};
+/// merging() makes two of these the other two.
+constexpr std::array drawn_conflicts{Conflict::keep, Conflict::refuse, Conflict::replace, Conflict::reschedule,
+                                     Conflict::debounce};
 constexpr std::array<const char*, 5> outcome_texts{"enqueued", "existed", "updated", "refused", "would never run"};
 
 template <class Enum, class Texts>
@@ -37,12 +41,13 @@ void Comparison::enqueue_unique() {
   Database::NewTask task{.delay = scheduler_.chance(50) ? milliseconds{delay} : milliseconds{0}, .queue = any_queue()};
   task.key = key.name;
   task.rule = {.while_ = key.while_,
-               .conflict = static_cast<Conflict>(scheduler_.pick(0, conflict_texts.size() - 1)),
+               .conflict = drawn_conflicts[static_cast<std::size_t>(scheduler_.pick(0, drawn_conflicts.size() - 1))],
                .period = key.period};
-  const bool moves = task.rule.conflict == Conflict::reschedule || task.rule.conflict == Conflict::debounce;
-  if (moves && scheduler_.chance(50)) task.rule.latest = until_latest;
+  if (moves_first_run(task.rule.conflict) && scheduler_.chance(50)) task.rule.latest = until_latest;
   if (scheduler_.chance(60)) task.expires_in = task.delay + until_holder_expires;
-  task.args = ++last_value_;
+  task.args = {++last_value_};
+  const bool merges = scheduler_.stream(std::uint64_t{1} << 33, static_cast<std::uint64_t>(last_value_)).chance(50);
+  if (merges) task.rule.conflict = merging(task.rule.conflict);
   begin_transaction();
   const std::optional<Database::Unique> model = model_.enqueue_unique(*open_, task);
   if (!model) return;
@@ -61,13 +66,13 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
   try {
     const db::Rows rows = producer_.run(
         {"enqueue_unique",
-         "select id, outcome from dogged.enqueue_unique('work', jsonb_build_object('n', $1::bigint), $2::text, "
+         "select id, outcome from dogged.enqueue_unique('work', $1::jsonb, $2::text, "
          "unique_while => $3::text::dogged.unique_while, on_conflict => $4::text::dogged.unique_conflict, "
          "unique_period => $5::bigint * interval '1 minute', latest => $6::bigint * interval '1 minute', "
          "queue => $7::text, run_at => now() + $8::bigint * interval '1 minute', "
          "expires_at => now() + $9::bigint * interval '1 minute')"},
         db::Params{}
-            .add(task.args)
+            .add(as_json(task.args))
             .add(task.key)
             .add(text_of(task.rule.while_, while_texts))
             .add(text_of(task.rule.conflict, conflict_texts))
@@ -91,7 +96,7 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
 
 const char* const Comparison::query_of_keys =
     "select 'key ' || unique_key || ': task ' || task_id from dogged.unique_keys union all "
-    "select 'key ' || unique_key || ' of task ' || id || ', args ' || (args ->> 'n') || case when deferred then "
+    "select 'key ' || unique_key || ' of task ' || id || case when deferred then "
     "' for ' || round(extract(epoch from coalesce(next_retry_at, run_at) - now()) / 60) else '' end || "
     "coalesce(' until ' || round(extract(epoch from expires_at - now()) / 60), '') "
     "from dogged.tasks_live where unique_key is not null";
@@ -106,7 +111,7 @@ void Comparison::add_keys(Lines& lines) const {
     const auto left = [this](TimePoint time) {
       return std::to_string(in_minutes(std::chrono::duration_cast<milliseconds>(time - scheduler_.now())));
     };
-    lines.insert("key " + task.key + " of task " + std::to_string(id) + ", args " + std::to_string(task.args) +
+    lines.insert("key " + task.key + " of task " + std::to_string(id) +
                  (task.deferred ? " for " + left(task.due_at) : "") +
                  (task.expires_at ? " until " + left(*task.expires_at) : ""));
   }

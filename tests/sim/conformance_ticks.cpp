@@ -100,17 +100,18 @@ void Comparison::set_schedule() {
   note("a schedule every " + std::to_string(in_minutes(settings.every)) + " min with the overlap " + overlap +
        ", catch up " + shown(catch_up) + " min, at most " + shown(limit) + ", jitter " +
        std::to_string(in_minutes(settings.jitter)) + " min");
-  (void)postgres_.run({"schedule",
-                       "select dogged.schedule('ticks', 'work', $1::text, time_zone => $2::text, overlap => $3::text, "
-                       "catch_up => $4::bigint * interval '1 minute', catch_up_limit => $5::int, "
-                       "jitter => $6::bigint * interval '1 minute')"},
-                      db::Params{}
-                          .add("every " + std::to_string(in_minutes(settings.every)) + "m")
-                          .add(time_zone_)
-                          .add(overlap)
-                          .add(catch_up)
-                          .add(limit)
-                          .add(in_minutes(settings.jitter)));
+  (void)postgres_.run(
+      {"schedule",
+       "select dogged.schedule('ticks', 'work', $1::text, time_zone => $2::text, args => '[]', overlap => $3::text, "
+       "catch_up => $4::bigint * interval '1 minute', catch_up_limit => $5::int, "
+       "jitter => $6::bigint * interval '1 minute')"},
+      db::Params{}
+          .add("every " + std::to_string(in_minutes(settings.every)) + "m")
+          .add(time_zone_)
+          .add(overlap)
+          .add(catch_up)
+          .add(limit)
+          .add(in_minutes(settings.jitter)));
   if (!is_new) {  // the same times of the old and the new distance are the same to the microsecond
     const microseconds moved{next_tick_of_postgres() - next_tick_in_postgres_};
     return model_.change_schedule(settings, std::chrono::round<milliseconds>(next_tick_ + moved - scheduler_.now()));

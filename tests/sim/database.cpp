@@ -79,6 +79,7 @@ void Database::commit(const Transaction& transaction) {
     task.key = added.key;
     task.rule = added.rule;
     task.args = added.args;
+    if (!task.key.empty()) now_.ledger.args[id] = added.args;
     task.enqueued_at = now();
     now_.live.insert(id);
     now_.ledger.enqueued.insert(id);
@@ -310,7 +311,8 @@ std::vector<Database::Claimed> Database::claim_from(std::int64_t worker, const W
     ++task.attempt;
     task.worker = worker;
     task.claimed_at = now();
-    Claimed one{id, task.attempt, task.retry_count, task.losses, task.snoozes, task.kind, place, {}};
+    Claimed one{id, task.attempt, task.retry_count, task.losses, task.snoozes, task.kind, place, {}, task.args};
+    if (!task.key.empty()) promises::an_attempt_gets_the_args_of_all_calls(id, one.args, now_.ledger);
     if (task.expires_at) one.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - task.claimed_at);
     claimed.push_back(one);
   }

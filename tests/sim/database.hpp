@@ -51,13 +51,27 @@ enum class Kind {
 
 /// How long a task holds its key, and what a call does that meets the holder (docs/unique.md).
 enum class While { pending, live, kept };
-enum class Conflict { keep, refuse, replace, reschedule, debounce };
+enum class Conflict { keep, refuse, replace, merge, reschedule, debounce, debounce_merge };
+[[nodiscard]] constexpr bool merges_args(Conflict conflict) noexcept {
+  return conflict == Conflict::merge || conflict == Conflict::debounce_merge;
+}
+[[nodiscard]] constexpr bool moves_first_run(Conflict conflict) noexcept {
+  return conflict == Conflict::reschedule || conflict == Conflict::debounce || conflict == Conflict::debounce_merge;
+}
+/// The conflict that merges the args, where `conflict` replaces them.
+[[nodiscard]] constexpr Conflict merging(Conflict conflict) noexcept {
+  if (conflict == Conflict::replace) return Conflict::merge;
+  return conflict == Conflict::debounce ? Conflict::debounce_merge : conflict;
+}
 struct KeyRule {
   While while_ = While::live;
   Conflict conflict = Conflict::keep;
   std::optional<milliseconds> period = {};
   std::optional<milliseconds> latest = {};
 };
+
+/// The args of a task are a JSON array of numbers, to which a merge adds its own. Only unique tasks have any.
+using Args = std::vector<std::int64_t>;
 
 struct Task {
   enum class State { pending, running, ended };
@@ -82,7 +96,7 @@ struct Task {
   int row_locks = 0;     // of transactions that are open: emits, and calls that have met the holder of a key
   std::string key = {};  // empty: it is not unique
   KeyRule rule = {};     // of the call that enqueued it
-  std::int64_t args = 0;
+  Args args = {};
   TimePoint enqueued_at{};
   bool was_put_off = false;  // before its first attempt, which keeps that time whatever a call with its key says
 
@@ -215,6 +229,7 @@ struct Ledger {
   std::map<TaskId, std::set<int>> replayed = {};           // after which attempts
   std::map<TaskId, int> effects = {};                      // of handlers' own transactions that were committed
   std::map<std::int64_t, std::vector<TaskId>> calls = {};  // of clients, with their tasks
+  std::map<TaskId, Args> args = {};                        // of unique tasks, by the calls that were committed
   std::map<StepOfTask, TimePoint> waits_until = {};        // as of the first attempt that came to the wait
   std::map<StepOfTask, std::vector<int>> charges = {};     // the attempts in which step_in wrote what its step does
   std::map<std::pair<std::string, std::int64_t>, CircuitState> circuit_states = {};  // by circuit and generation
@@ -251,11 +266,13 @@ class Database {
     std::optional<milliseconds> expires_in = {};
     std::string key = {};
     KeyRule rule = {};
-    std::int64_t args = 0;
+    Args args = {};
   };
   /// The change that a call makes to the holder of its key.
   struct HolderChange {
-    std::int64_t args = 0;
+    Args args = {};
+    Args given = {};  // by the call
+    Conflict conflict = Conflict::replace;
     std::optional<TimePoint> due = {};  // nothing: the time of its first run stays
     bool defers = false;
     std::optional<std::int64_t> position = {};  // where it becomes ready
@@ -369,6 +386,7 @@ class Database {
     Kind kind = Kind::plain;
     runtime::Place place = 0;
     std::optional<milliseconds> expires_in = {};
+    Args args = {};
   };
   /// Gives the tasks of each claim.
   [[nodiscard]] std::vector<std::vector<Claimed>> claim(std::int64_t worker,
@@ -610,6 +628,7 @@ class Database {
   [[nodiscard]] Unique::Outcome change_holder(Transaction& transaction, const NewTask& task, TaskId id);
   void end_expired_holder(const std::string& key);
   void commit_keys(const Transaction& transaction);
+  void note_args(TaskId id, const HolderChange& change);
   void release_keys(const Transaction& transaction);
   /// Another task that has not ended took the key last.
   [[nodiscard]] bool has_other_holder(TaskId id, const Task& task) const;

@@ -8,6 +8,15 @@
 #include "promises.hpp"
 
 namespace dogged::sim {
+namespace {
+
+Args joined(const Args& args, const Args& added) {
+  Args all = args;
+  all.insert(all.end(), added.begin(), added.end());
+  return all;
+}
+
+}  // namespace
 
 bool Database::is_held(const KeyRow& row, const KeyRule& rule, bool has_ended) const {
   if (rule.period && now() >= row.taken_at + *rule.period) return false;
@@ -45,7 +54,8 @@ std::optional<Database::Unique> Database::enqueue_unique(Transaction& transactio
   const bool is_pending = was_pending && !ends;
   const bool changes = rule.conflict != Conflict::keep && rule.conflict != Conflict::refuse;
   const bool locks = is_in_time && is_pending && (changes || rule.while_ == While::pending);
-  if ((locks || ends) && is_locked(now_.tasks.at(holder))) return std::nullopt;
+  const bool waits = ends || (locks && !(merges_args(rule.conflict) && mutant_ == Mutant::merge_that_does_not_wait));
+  if (waits && is_locked(now_.tasks.at(holder))) return std::nullopt;
   const bool is_held_by_it = is_held(row->second, rule, was_ended || ends);
   const bool is_refused = is_held_by_it && rule.conflict == Conflict::refuse;
   if (ends && !is_refused) {
@@ -93,8 +103,12 @@ Database::Unique Database::take_key(Transaction& transaction, const NewTask& tas
 Database::Unique::Outcome Database::change_holder(Transaction& transaction, const NewTask& task, TaskId id) {
   const Task& holder = now_.tasks.at(id);
   const KeyRule& rule = task.rule;
-  HolderChange change{.args = rule.conflict == Conflict::reschedule ? holder.args : task.args};
-  const bool moves = rule.conflict != Conflict::replace && holder.awaits_first_run();
+  HolderChange change{.args = task.args, .given = task.args, .conflict = rule.conflict};
+  if (rule.conflict == Conflict::reschedule) change.args = holder.args;
+  if (merges_args(rule.conflict) && mutant_ != Mutant::merge_that_replaces) {
+    change.args = joined(holder.args, task.args);
+  }
+  const bool moves = moves_first_run(rule.conflict) && holder.awaits_first_run();
   TimePoint due = holder.due_at;
   if (moves) {
     due = now() + task.delay;
@@ -124,6 +138,7 @@ void Database::commit_keys(const Transaction& transaction) {
   for (const auto& [id, change] : transaction.changes) {
     Task& task = now_.tasks.at(id);
     task.args = change.args;
+    note_args(id, change);
     if (change.expires_at) task.expires_at = change.expires_at;
     if (!change.due) continue;
     task.due_at = *change.due;
@@ -138,6 +153,13 @@ void Database::commit_keys(const Transaction& transaction) {
   for (const std::string& queue : transaction.told) {
     for (const auto& [id, row] : now_.workers) notify(id, queue);
   }
+}
+
+/// By the order of commits, whatever args the call has found.
+void Database::note_args(TaskId id, const HolderChange& change) {
+  if (change.conflict == Conflict::reschedule) return;
+  Args& args = now_.ledger.args[id];
+  args = merges_args(change.conflict) ? joined(args, change.given) : change.given;
 }
 
 void Database::release_keys(const Transaction& transaction) {

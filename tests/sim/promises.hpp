@@ -61,11 +61,13 @@
 //     step_of_any_attempt, record_that_is_not_found, checkpoint_without_a_fence, checkpoint_that_is_not_found,
 //     charge_outside_the_transaction, wait_that_begins_anew, wait_that_overlooks_an_event, wait_beside_an_emit,
 //     event_that_wakes_nobody, event_that_keeps_the_place, event_without_a_notification.
-//   G20, at each call with a key, its commit, and each replay (promises_keys.cpp): an_answer_names_the_holder,
-//     a_key_is_taken_when_it_is_free, a_key_has_one_holder, a_holder_begins_after_the_call,
-//     no_debounce_goes_on_for_ever. Where a retry or a rescue would meet a key, every_task_ends.
+//   G20, at each call with a key, its commit, each replay and each claim (promises_keys.cpp):
+//     an_answer_names_the_holder, a_key_is_taken_when_it_is_free, a_key_has_one_holder,
+//     a_holder_begins_after_the_call, an_attempt_gets_the_args_of_all_calls, no_debounce_goes_on_for_ever.
+//     Where a retry or a rescue would meet a key, every_task_ends.
 //     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
-//     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end.
+//     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end,
+//     merge_that_replaces, merge_that_does_not_wait.
 //   G21, in the calm; at each end of a worker: progress_is_on_record.
 //     Mutants: forgets_refused_progress, writes_no_last_progress.
 //   G22, at each deferral, admission and write of a circuit; in the calm: a service breaks and is mended
@@ -182,6 +184,8 @@ void a_key_is_taken_when_it_is_free(const std::string& key, const KeyRule& rule,
 void a_key_has_one_holder(TaskId id, const Database& database);
 /// The transaction of a call that has met the task ends.
 void a_holder_begins_after_the_call(TaskId id, const Database& database);
+/// A claim gives the task with `args`. No call that has merged its args is missing, or is there twice.
+void an_attempt_gets_the_args_of_all_calls(TaskId id, const Args& args, const Ledger& ledger);
 void no_debounce_goes_on_for_ever(TaskId id, TimePoint due, TimePoint enqueued_at, TimePoint now, const KeyRule& rule);
 
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first);

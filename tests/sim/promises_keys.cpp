@@ -48,6 +48,12 @@ void a_holder_begins_after_the_call(TaskId id, const Database& database) {
           "a pending holder begins after the transaction that met it", named(id));
 }
 
+void an_attempt_gets_the_args_of_all_calls(TaskId id, const Args& args, const Ledger& ledger) {
+  const Args& expected = ledger.args.at(id);
+  require(args == expected, "G20", "an attempt gets the args of all calls that were committed before its claim",
+          Named{id}, " gets ", args.size(), " of ", expected.size());
+}
+
 void no_debounce_goes_on_for_ever(TaskId id, TimePoint due, TimePoint enqueued_at, TimePoint now, const KeyRule& rule) {
   require(!rule.latest || due <= std::max(now, enqueued_at + *rule.latest), "G20",
           "a debounced task runs by its latest time", named(id) + " is due " + in_ms(due - enqueued_at) + " later");

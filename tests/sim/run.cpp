@@ -230,7 +230,7 @@ class Run {
 
   void run_keyed_transaction(Random random) {
     auto transaction = std::make_shared<Database::Transaction>(database_.begin());
-    const Database::NewTask task = any_keyed_task(random, productions_);
+    const Database::NewTask task = any_keyed_task(scheduler_, random, productions_);
     const Duration open = random.chance(20) ? random.between(20ms, 800ms) : random.between(10us, 3ms);
     meet_key(std::move(transaction), task, open, random.chance(10));
   }
@@ -971,7 +971,7 @@ class Run {
   /// A call meets a task that holds its key, and locks the task at the time at which it is due.
   void a_holder_is_met() {
     Random random{static_cast<std::uint64_t>(scheduler_.pick(1, 1'000'000))};
-    Database::NewTask task = any_keyed_task(random, ++calls_in_calm_);
+    Database::NewTask task = any_keyed_task(scheduler_, random, ++calls_in_calm_);
     task.key += ", in the calm " + std::to_string(calls_in_calm_);
     if (task.rule.conflict == Conflict::refuse) task.rule.conflict = Conflict::keep;
     task.expires_in.reset();
