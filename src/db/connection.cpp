@@ -44,15 +44,7 @@ class Rows::Impl {
     }
   }
 
-  /// Without data if the cell is null.
-  [[nodiscard]] std::string_view cell(std::size_t row, std::string_view column) const {
-    const auto name = std::find(names_.begin(), names_.end(), column);
-    if (name == names_.end()) throw std::logic_error("there is no column " + std::string{column});
-    if (row >= static_cast<std::size_t>(result.size()))
-      throw std::logic_error("there is no row " + std::to_string(row));
-    return cell(row, static_cast<std::size_t>(name - names_.begin()));
-  }
-  /// The row and the column exist.
+  /// Without data if the cell is null. The row and the column exist.
   [[nodiscard]] std::string_view cell(std::size_t row, std::size_t column) const {
     return cells_[row * names_.size() + column];
   }
@@ -118,32 +110,6 @@ template std::optional<double> Row::at(std::size_t) const;
 template std::optional<bool> Row::at(std::size_t) const;
 template std::optional<std::string> Row::at(std::size_t) const;
 
-bool Row::is_null(const char* column) const { return rows_->impl_->cell(index_, column).data() == nullptr; }
-
-std::string_view Row::text(const char* column) const {
-  const std::string_view text = rows_->impl_->cell(index_, column);
-  if (text.data() == nullptr) throw std::logic_error(std::string{"column "} + column + " is null");
-  return text;
-}
-
-std::int64_t Row::number(const char* column) const { return number_in<std::int64_t>(text(column), column); }
-
-bool Row::boolean(const char* column) const {
-  const std::string_view value = text(column);
-  if (value != "t" && value != "f") throw std::logic_error(std::string{"column "} + column + " is no boolean");
-  return value == "t";
-}
-
-std::optional<std::string> Row::maybe_text(const char* column) const {
-  if (is_null(column)) return std::nullopt;
-  return std::string{text(column)};
-}
-
-std::optional<std::int64_t> Row::maybe_number(const char* column) const {
-  if (is_null(column)) return std::nullopt;
-  return number(column);
-}
-
 Rows::Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Rows::~Rows() = default;
 Rows::Rows(const Rows&) = default;
@@ -153,19 +119,14 @@ Rows& Rows::operator=(Rows&&) noexcept = default;
 
 std::size_t Rows::size() const noexcept { return static_cast<std::size_t>(impl_->result.size()); }
 
-Row Rows::one() const {
-  if (size() != 1) throw std::logic_error("one row expected, " + std::to_string(size()) + " came");
-  return (*this)[0];
-}
-
 void Rows::require_columns(std::span<const std::string_view> names) const {
-  if (std::equal(names.begin(), names.end(), impl_->names().begin(), impl_->names().end())) return;
+  if (std::equal(names.begin(), names.end(), columns().begin(), columns().end())) return;
   std::string message = "the statement declares other columns than";
-  for (const std::string_view name : impl_->names()) message += " " + std::string{name};
+  for (const std::string_view name : columns()) message += " " + std::string{name};
   throw std::logic_error(message);
 }
 
-std::vector<std::string> Rows::columns() const { return {impl_->names().begin(), impl_->names().end()}; }
+const std::vector<std::string_view>& Rows::columns() const noexcept { return impl_->names(); }
 
 std::int64_t Rows::affected() const { return static_cast<std::int64_t>(impl_->result.affected_rows()); }
 

@@ -24,6 +24,7 @@
 #include "db/connection.hpp"
 #include "mutant.hpp"
 #include "scheduler.hpp"
+#include "support/rows.hpp"
 #include "tasks/core/claimed_task.hpp"
 
 namespace dogged::sim {

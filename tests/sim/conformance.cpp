@@ -310,7 +310,7 @@ void Comparison::replay() {
   const ReplaySteps steps = scheduler_.chance(50) ? ReplaySteps::again : ReplaySteps::keep;
   note("replay " + std::to_string(*id) + (waits ? " for later" : "") + ", steps " + std::string{to_text(steps)});
   const bool model = model_.replay(*id, waits ? milliseconds{delay} : milliseconds{0}, steps);
-  const db::Rows postgres = postgres_.run(
+  const test::Rows postgres = postgres_.run(
       {"replay",
        "select result from dogged.replay_many(array[$1::bigint], now() + $2::bigint * interval '1 minute', "
        "steps => $3::text)"},
@@ -882,7 +882,7 @@ void Comparison::compare_lines() {
   add_waits(model);
   add_ticks(model);
   add_circuits(model);
-  for (const db::Row& row : postgres_.run({"lines", query})) postgres.insert(std::string{row.text("line")});
+  for (const test::Row& row : test::Rows{postgres_.run({"lines", query})}) postgres.insert(row.text("line"));
   if (model == postgres) return;
   const auto without = [](const Lines& lines, const Lines& others) {
     Lines rest;
@@ -893,7 +893,7 @@ void Comparison::compare_lines() {
 }
 
 void Comparison::compare_tasks() {
-  const db::Rows rows = postgres_.run(
+  const test::Rows rows = postgres_.run(
       {"rows",
        "select t.id, t.status, t.attempt, t.retry_count, t.losses, coalesce(t.snoozes, 0) as snoozes, "
        "coalesce(t.worker_id, 0) as worker_id, t.deferred, "
@@ -905,7 +905,7 @@ void Comparison::compare_tasks() {
        "from dogged.tasks t "
        "where t.status not in ('pending', 'running')"});
   require_alike("tasks", model_.tasks().size(), rows.size());
-  for (const db::Row& row : rows) {
+  for (const test::Row& row : rows) {
     const TaskId id = row.number("id");
     const std::string of = " of task " + std::to_string(id);
     const auto found = model_.tasks().find(id);
@@ -922,7 +922,7 @@ void Comparison::compare_tasks() {
     require_alike("retry count" + of, std::int64_t{task.retry_count}, row.number("retry_count"));
     require_alike("losses" + of, std::int64_t{task.losses}, row.number("losses"));
     require_alike("snoozes" + of, std::int64_t{task.snoozes}, row.number("snoozes"));
-    require_alike("args" + of, as_json(task.args), std::string{row.text("args")});
+    require_alike("args" + of, as_json(task.args), row.text("args"));
     if (has_ended) continue;
     if (task.state == Task::State::running) require_alike("worker" + of, task.worker, row.number("worker_id"));
     require_alike("deferred" + of, task.deferred, row.boolean("deferred"));

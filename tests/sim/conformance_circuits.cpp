@@ -158,7 +158,7 @@ void Comparison::defer_ready() {
   for (const TaskId id : model) {
     const milliseconds due_in = std::chrono::duration_cast<milliseconds>(model_.due_at(id) - scheduler_.now());
     const milliseconds earliest = due_in - spread;
-    const db::Rows rows =
+    const test::Rows rows =
         postgres_.run({"due_in",
                        "select (extract(epoch from next_retry_at - clock_timestamp()) * 1000)::bigint as ms "
                        "from dogged.tasks_live where id = $1::bigint and deferred"},

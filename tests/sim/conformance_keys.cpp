@@ -64,7 +64,7 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
   producer_.run({"savepoint", "savepoint before_call"});
   std::string postgres;
   try {
-    const db::Rows rows = producer_.run(
+    const test::Rows rows = producer_.run(
         {"enqueue_unique",
          "select id, outcome from dogged.enqueue_unique('work', $1::jsonb, $2::text, "
          "unique_while => $3::text::dogged.unique_while, on_conflict => $4::text::dogged.unique_conflict, "
@@ -81,7 +81,7 @@ void Comparison::write_unique(const Database::NewTask& task, const Database::Uni
             .add(task.queue)
             .add(in_minutes(task.delay))
             .add(minutes_of(task.expires_in)));
-    postgres = answer(std::string{rows.one().text("outcome")}, rows.one().number("id"));
+    postgres = answer(rows.one().text("outcome"), rows.one().number("id"));
   } catch (const DatabaseError& error) {
     if (error.sqlstate() != "UN001") throw;
     postgres = answer("refused", model.id);

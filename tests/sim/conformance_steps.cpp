@@ -199,8 +199,8 @@ void Comparison::emit() {
   if (!emission) return;
   note("emit " + name);
   emitter_.run({"begin", "begin"});
-  const db::Rows rows = emitter_.run({"emit", "select dogged.emit($1::text, $2::text::jsonb) as resumed"},
-                                     db::Params{}.add(name).add(std::to_string(++last_value_)));
+  const test::Rows rows = emitter_.run({"emit", "select dogged.emit($1::text, $2::text::jsonb) as resumed"},
+                                       db::Params{}.add(name).add(std::to_string(++last_value_)));
   require_alike("resumed", static_cast<std::int64_t>(emission->resumed.size()), rows.one().number("resumed"));
   emitting_ = std::move(emission);
   last_position_before_emit_ = position_before;

@@ -54,10 +54,9 @@ bool Comparison::is_no_moment_for_ticks() const {
 }
 
 std::int64_t Comparison::next_tick_of_postgres() {
-  return postgres_
-      .run({"next_tick", "select (extract(epoch from next_at) * 1000000)::bigint as us from dogged.schedules"})
-      .one()
-      .number("us");
+  const test::Rows rows = postgres_.run(
+      {"next_tick", "select (extract(epoch from next_at) * 1000000)::bigint as us from dogged.schedules"});
+  return rows.one().number("us");
 }
 
 void Comparison::note_next_tick() {
@@ -69,15 +68,13 @@ void Comparison::note_next_tick() {
 Duration Comparison::jitter_in_postgres(TimePoint tick, milliseconds most) {
   if (most == milliseconds{0}) return Duration{0};
   const microseconds ahead = std::chrono::round<minutes>(tick - next_tick_);
-  return milliseconds{
-      postgres_
-          .run({"jitter",
-                "select (extract(epoch from dogged.fires_at_of(tick) - tick.next_at) * 1000)::bigint as ms "
-                "from dogged.schedules s, lateral jsonb_populate_record(s, jsonb_build_object("
-                "'next_at', to_timestamp(0) + $1::bigint * interval '1 microsecond', 'jitter_ms', $2::bigint)) tick"},
-               db::Params{}.add(next_tick_in_postgres_ + ahead.count()).add(std::int64_t{most.count()}))
-          .one()
-          .number("ms")};
+  const test::Rows rows = postgres_.run(
+      {"jitter",
+       "select (extract(epoch from dogged.fires_at_of(tick) - tick.next_at) * 1000)::bigint as ms "
+       "from dogged.schedules s, lateral jsonb_populate_record(s, jsonb_build_object("
+       "'next_at', to_timestamp(0) + $1::bigint * interval '1 microsecond', 'jitter_ms', $2::bigint)) tick"},
+      db::Params{}.add(next_tick_in_postgres_ + ahead.count()).add(std::int64_t{most.count()}));
+  return milliseconds{rows.one().number("ms")};
 }
 
 /// The time zone decides when a distance begins: in Monrovia 44.5 minutes after UTC.
@@ -116,13 +113,10 @@ void Comparison::set_schedule() {
     const microseconds moved{next_tick_of_postgres() - next_tick_in_postgres_};
     return model_.change_schedule(settings, std::chrono::round<milliseconds>(next_tick_ + moved - scheduler_.now()));
   }
-  const milliseconds first_in{
-      postgres_
-          .run({"first_tick_in",
-                "select (extract(epoch from next_at - clock_timestamp()) * 1000)::bigint as first_in "
-                "from dogged.schedules"})
-          .one()
-          .number("first_in")};
+  const test::Rows rows = postgres_.run(
+      {"first_tick_in",
+       "select (extract(epoch from next_at - clock_timestamp()) * 1000)::bigint as first_in from dogged.schedules"});
+  const milliseconds first_in{rows.one().number("first_in")};
   next_tick_ = scheduler_.now() + first_in;
   next_tick_in_postgres_ = next_tick_of_postgres();
   model_.set_schedule(settings, first_in);
@@ -159,15 +153,12 @@ void Comparison::backfill_schedule() {
   note("backfill from " + std::to_string(from.count()) + " to " + std::to_string(until.count()) + " minutes ago, " +
        overlap_text);
   const int model = model_.backfill_schedule(from, until, overlap);
-  const auto postgres =
-      postgres_
-          .run({"backfill_schedule",
-                "select dogged.backfill_schedule('ticks', now() - $1::bigint * interval '1 minute', "
-                "now() - $2::bigint * interval '1 minute', $3::text) as started"},
-               db::Params{}.add(std::int64_t{from.count()}).add(std::int64_t{until.count()}).add(overlap_text))
-          .one()
-          .number("started");
-  require_alike("ticks that run or wait", std::int64_t{model}, postgres);
+  const test::Rows postgres =
+      postgres_.run({"backfill_schedule",
+                     "select dogged.backfill_schedule('ticks', now() - $1::bigint * interval '1 minute', "
+                     "now() - $2::bigint * interval '1 minute', $3::text) as started"},
+                    db::Params{}.add(std::int64_t{from.count()}).add(std::int64_t{until.count()}).add(overlap_text));
+  require_alike("ticks that run or wait", std::int64_t{model}, postgres.one().number("started"));
 }
 
 void Comparison::fire_due_ticks() {

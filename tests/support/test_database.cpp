@@ -31,7 +31,7 @@ std::string new_name() {
 
 std::string url_of(const std::string& database) { return server_url() + "&dbname=" + database; }
 
-db::Rows run_on(db::Connection& connection, const std::string& sql, const db::Params& params = {}) {
+Rows run_on(db::Connection& connection, const std::string& sql, const db::Params& params = {}) {
   return connection.run({sql, sql}, params);
 }
 
@@ -41,10 +41,9 @@ std::string template_name(db::Connection& connection) {
   for (const auto* all : {&migrate::embedded_migrations(), &migrate::embedded_schema()}) {
     for (const migrate::SqlFile& file : *all) files += file.checksum;
   }
-  return std::string{
-      run_on(connection, "select 'migrated_' || md5($1 || current_date) as name", db::Params{}.add(files))
-          .one()
-          .text("name")};
+  return run_on(connection, "select 'migrated_' || md5($1 || current_date) as name", db::Params{}.add(files))
+      .one()
+      .text("name");
 }
 
 void migrate_template(const std::string& name) {
@@ -150,7 +149,7 @@ db::Settings TestDatabase::settings_of(const std::string& role) const {
 
 Client TestDatabase::client() const { return Client{settings_.url, {.schema = settings_.schema, .log = make_log()}}; }
 
-db::Rows TestDatabase::run(const std::string& sql, const db::Params& params) {
+Rows TestDatabase::run(const std::string& sql, const db::Params& params) {
   return connection_->run({sql, sql}, params);
 }
 
@@ -178,7 +177,7 @@ std::int64_t TestDatabase::count_tasks() {
   return run("select count(*) as value from dogged.tasks").one().number("value");
 }
 
-db::Rows TestDatabase::attempts_of(TaskId id) {
+Rows TestDatabase::attempts_of(TaskId id) {
   return run(
       "select *, (extract(epoch from finished_at - started_at) * 1000000)::bigint as ran_us, "
       "extract(epoch from next_retry_at - finished_at) * 1000 as until_retry_ms "

@@ -23,6 +23,7 @@
 #include "runtime/worker.hpp"
 #include "support/contains.hpp"
 #include "support/eventually.hpp"
+#include "support/rows.hpp"
 #include "tasks/definition.hpp"
 
 namespace dogged::test {
@@ -50,7 +51,7 @@ class TestDatabase {
   [[nodiscard]] Client client() const;
 
   /// Runs one statement that names the schema `dogged.`.
-  db::Rows run(const std::string& sql, const db::Params& params = {});
+  Rows run(const std::string& sql, const db::Params& params = {});
   /// The only value of the only row of `sql`, whose column is named `value`; "null" for null.
   [[nodiscard]] std::string value(const std::string& sql, const db::Params& params = {});
   /// Runs several statements in one transaction.
@@ -64,7 +65,7 @@ class TestDatabase {
   [[nodiscard]] std::int64_t count_tasks();
   /// The attempts of a task in their order, with `ran_us` and `until_retry_ms` (from finished_at to
   /// next_retry_at).
-  [[nodiscard]] db::Rows attempts_of(TaskId id);
+  [[nodiscard]] Rows attempts_of(TaskId id);
   /// `1 failed true, 2 succeeded false`: number, outcome and will_retry of every attempt of the task.
   [[nodiscard]] std::string history_of(TaskId id);
 

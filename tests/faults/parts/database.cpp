@@ -19,7 +19,7 @@ void Database::migrate() {
   run("select dogged.create_queue($1)", db::Params{}.add(queue_name));
 }
 
-db::Rows Database::run(const std::string& sql, const db::Params& params) {
+test::Rows Database::run(const std::string& sql, const db::Params& params) {
   const auto until = std::chrono::steady_clock::now() + 30s;
   while (true) {
     try {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "db/connection.hpp"
+#include "support/rows.hpp"
 
 namespace dogged::faults {
 
@@ -18,7 +19,7 @@ class Database {
   void migrate();
   /// Runs one statement that names the schema `dogged.`. Throws DatabaseError, and ConnectionError after 30 s without
   /// an answer.
-  db::Rows run(const std::string& sql, const db::Params& params = {});
+  test::Rows run(const std::string& sql, const db::Params& params = {});
   /// The only value of the only row of `sql`, whose column is named `value`; "null" for null.
   [[nodiscard]] std::string value(const std::string& sql, const db::Params& params = {});
 

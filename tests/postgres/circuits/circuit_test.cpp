@@ -563,7 +563,7 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   const std::string deferred_until = "select next_retry_at::text as value from dogged.tasks_live where id = $1::bigint";
   const std::string before = database.value(deferred_until, db::Params{}.add(id));
   CHECK(eventually([&] {  // its recovery time is over, and it was deferred again
-    const db::Rows rows = database.run(
+    const test::Rows rows = database.run(
         "select from dogged.tasks_live where id = $1::bigint and deferred and next_retry_at > $2::timestamptz",
         db::Params{}.add(id).add(before));
     return rows.size() == 1;

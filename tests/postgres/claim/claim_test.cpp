@@ -224,7 +224,7 @@ TEST_CASE("a task is found that is committed when those after it have long been 
   TaskId late = 0;
   db::Connection producer{database.settings()};
   producer.transaction([&] {
-    late = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    late = test::Rows{producer.run({"enqueue", "select dogged.enqueue('work') as id"})}.one().number("id");
     move_watermarks(database);
     CHECK(database.status_of(late) == "none");
   });

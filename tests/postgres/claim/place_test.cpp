@@ -71,14 +71,14 @@ TEST_CASE("a query by place uses the index of ready tasks, which calls no functi
   database.run("set enable_seqscan = off");
   database.run("set enable_sort = off");
   std::string plan;
-  for (const db::Row& row :
+  for (const test::Row& row :
        database.run("explain (costs off) select id from dogged.tasks_live where not deferred "
                     "order by hashtext(queue), dogged.place(priority, ready_position, id) limit 1")) {
-    plan += std::string{row.text("QUERY PLAN")} + "\n";
+    plan += row.text("QUERY PLAN") + "\n";
   }
   INFO(plan);
   CHECK(test::contains(plan, "tasks_live_ready"));
-  const db::Rows computed = database.run(
+  const test::Rows computed = database.run(
       "explain (verbose, costs off) select dogged.place(priority, ready_position, id) from dogged.tasks_live");
   CHECK(test::contains(computed[1].text("QUERY PLAN"), "COALESCE(ready_position, id)"));
 }

@@ -164,8 +164,8 @@ TEST_CASE("a task whose transaction was open when the worker fell asleep is pick
   db::Connection producer{database.settings()};
   TaskId id = 0;
   producer.transaction([&] {
-    id =
-        producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");  // sees no sleeping worker
+    // The statement sees no sleeping worker.
+    id = test::Rows{producer.run({"enqueue", "select dogged.enqueue('work') as id"})}.one().number("id");
     worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
     REQUIRE(worker_is_asleep(database, worker->id()));
   });
@@ -180,7 +180,7 @@ TEST_CASE("a task of a savepoint of a transaction that was open when the worker 
   TaskId id = 0;
   producer.transaction([&] {
     producer.run({"savepoint", "savepoint inner_one"});
-    id = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    id = test::Rows{producer.run({"enqueue", "select dogged.enqueue('work') as id"})}.one().number("id");
     producer.run({"release", "release savepoint inner_one"});
     worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
     REQUIRE(worker_is_asleep(database, worker->id()));
@@ -194,7 +194,8 @@ TEST_CASE("a delayed task whose transaction was open when the worker fell asleep
   db::Connection producer{database.settings()};
   TaskId id = 0;
   producer.transaction([&] {
-    id = producer.run({"enqueue", "select dogged.enqueue('work', run_at => clock_timestamp() + interval '2 s') as id"})
+    id = test::Rows{producer.run({"enqueue",
+                                  "select dogged.enqueue('work', run_at => clock_timestamp() + interval '2 s') as id"})}
              .one()
              .number("id");
     worker = std::make_unique<RunningWorker>(database, std::vector{does_nothing()}, no_polling());
@@ -389,7 +390,7 @@ TEST_CASE("an older snapshot that was taken before the worker fell asleep wakes 
     database.run("select count(*) from dogged.workers");  // takes the snapshot
     db::Connection watch{database.settings()};
     REQUIRE(eventually([&] {
-      return watch.run({"asleep", "select asleep from dogged.workers"}).one().boolean("asleep");
+      return test::Rows{watch.run({"asleep", "select asleep from dogged.workers"})}.one().boolean("asleep");
     }));
     id = database.run("select dogged.enqueue('work') as id").one().number("id");
   });

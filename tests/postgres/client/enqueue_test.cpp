@@ -300,7 +300,7 @@ TEST_CASE("enqueue works under every isolation level") {
     TaskId id = 0;
     producer.transaction([&] {
       producer.run({"isolation", "set transaction isolation level " + level});
-      id = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+      id = test::Rows{producer.run({"enqueue", "select dogged.enqueue('work') as id"})}.one().number("id");
     });
     CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   }
@@ -512,7 +512,7 @@ std::string waiting_since(db::Connection& observer) {
                                            "where datname = current_database() and wait_event_type = 'Lock' and "
                                            "application_name = 'dogged client' and "
                                            "starts_with(query, '/* dogged:enqueue')"};
-  return std::string{observer.run(statement).one().text("value")};
+  return test::Rows{observer.run(statement)}.one().text("value");
 }
 
 /// Calls enqueue on a thread of its own, while the table is locked, and ends its backend under it.

@@ -77,12 +77,14 @@ TEST_CASE("behind a pooler each transaction is set up as a session would be") {
   db::Connection connection{settings};
   constexpr std::string_view text =
       "select concat_ws(' ', current_setting('statement_timeout'), current_setting('enable_seqscan')) as set";
-  CHECK(connection.run({"before", text}).one().text("set") == "0 on");
+  CHECK(test::Rows{connection.run({"before", text})}.one().text("set") == "0 on");
   connection.set_up_session();
-  CHECK(connection.run({"alone", text}).one().text("set") == "1s off");
-  connection.transaction([&] { CHECK(connection.run({"in a transaction", text}).one().text("set") == "1s off"); });
+  CHECK(test::Rows{connection.run({"alone", text})}.one().text("set") == "1s off");
+  connection.transaction([&] {
+    CHECK(test::Rows{connection.run({"in a transaction", text})}.one().text("set") == "1s off");
+  });
   CHECK(test::error_of<DatabaseError>([&] { connection.run({"sleep", "select pg_sleep(20)"}); }).sqlstate() == "57014");
-  CHECK(connection.run({"alone again", text}).one().text("set") == "1s off");
+  CHECK(test::Rows{connection.run({"alone again", text})}.one().text("set") == "1s off");
 }
 
 namespace {
@@ -100,7 +102,9 @@ std::string prepared_in(db::Connection& connection) {
   const std::string_view text = "select coalesce(string_agg(name, ','), '') as names from pg_prepared_statements";
   std::string names;
   // In a transaction nothing is prepared, this neither.
-  connection.transaction([&] { names = connection.run({"names of what is prepared", text}).one().text("names"); });
+  connection.transaction([&] {
+    names = test::Rows{connection.run({"names of what is prepared", text})}.one().text("names");
+  });
   return names;
 }
 
@@ -128,7 +132,7 @@ TEST_CASE("a connection that finds itself in another session goes on without pre
   db::Connection connection = preparing_connection(database);
   for (int i = 0; i < 2; ++i) connection.run(probe);
   connection.run({"leave", "deallocate all"});  // as where a pooler has given it another session
-  CHECK(connection.run(probe).one().number("n") == 1);
+  CHECK(test::Rows{connection.run(probe)}.one().number("n") == 1);
   for (int i = 0; i < 2; ++i) connection.run(probe);
   CHECK(prepared_in(connection).empty());
 }
@@ -140,7 +144,7 @@ TEST_CASE("a connection that finds its statement prepared already, in a session 
   const std::string others = "prepare \"" + prepared_in(first) + "\" as select 2 as n";
   db::Connection second = preparing_connection(database);
   second.run({"prepare for another", others});
-  for (int i = 0; i < 3; ++i) CHECK(second.run(probe).one().number("n") == 1);
+  for (int i = 0; i < 3; ++i) CHECK(test::Rows{second.run(probe)}.one().number("n") == 1);
 }
 
 TEST_CASE("a connection whose statement gives columns of other types than when it was prepared runs it as it is now") {
@@ -150,7 +154,7 @@ TEST_CASE("a connection whose statement gives columns of other types than when i
   constexpr db::Statement read{"read", "select n from dogged.one_row"};
   for (int i = 0; i < 2; ++i) connection.run(read);
   database.run("alter table dogged.one_row alter column n type bigint");
-  CHECK(connection.run(read).one().number("n") == 1);
+  CHECK(test::Rows{connection.run(read)}.one().number("n") == 1);
   CHECK_FALSE(connection.settings().prepares);
 }
 
@@ -207,8 +211,8 @@ TEST_CASE("a connection that listens is closed without waiting for the server") 
   TestDatabase database;
   std::optional<db::Connection> connection{database.settings()};
   connection->listen(db::Channel::wake);
-  const auto backend =
-      static_cast<pid_t>(connection->run({"its backend", "select pg_backend_pid() as pid"}).one().number("pid"));
+  const auto backend = static_cast<pid_t>(
+      test::Rows{connection->run({"its backend", "select pg_backend_pid() as pid"})}.one().number("pid"));
   REQUIRE(::kill(backend, SIGSTOP) == 0);
   auto closed = std::async(std::launch::async, [&] { connection.reset(); });
   CHECK(closed.wait_for(20s) == std::future_status::ready);

@@ -399,7 +399,7 @@ TEST_CASE("a heartbeat changes no index") {
                                  .worker_id = id};
   worker.transaction([&] {
     for (int i = 0; i < 10; ++i) (void)worker.run(heartbeat);
-    const db::Rows updates = worker.run(
+    const test::Rows updates = worker.run(
         {"updates",
          "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relid = 'dogged.workers'::regclass"});
     CHECK(updates.one().number("n_tup_upd") == 10);

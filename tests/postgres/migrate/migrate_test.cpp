@@ -255,7 +255,7 @@ TEST_CASE("a migrated database has the structure that tests/postgres/migrate/str
   const std::string source = DOGGED_SOURCE_DIR;
   const std::string expected = text_of(source + "/tests/postgres/migrate/structure.sql");
   REQUIRE_FALSE(expected.empty());
-  const db::Rows server =
+  const test::Rows server =
       connection.run({"server_version", "select current_setting('server_version_num')::int / 10000 as major"});
   const std::string version = "on PostgreSQL " + std::to_string(server.one().number("major")) + " ";
   if (!contains(expected.substr(0, expected.find('\n')), version)) {

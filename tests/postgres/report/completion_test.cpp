@@ -143,7 +143,7 @@ void prepare(TestDatabase& database, Planned planned, const db::Statement& state
 
 /// The most rows that a part of the prepared statement's plan gave or passed over.
 std::int64_t most_rows_with(TestDatabase& database, const std::string& parameters) {
-  const db::Rows rows = database.run("explain (analyze, format json) execute planned (" + parameters + ")");
+  const test::Rows rows = database.run("explain (analyze, format json) execute planned (" + parameters + ")");
   return most_rows(nlohmann::json::parse(rows.one().text("QUERY PLAN")).at(0).at("Plan"));
 }
 

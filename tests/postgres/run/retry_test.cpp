@@ -30,13 +30,13 @@ void check_delays(const RetryPolicy& policy, int count) {
   REQUIRE(eventually(
       [&] { return database.value("select count(*) as value from dogged.dead_letters") == std::to_string(count); }));
 
-  const db::Rows rows = database.run(
+  const test::Rows rows = database.run(
       "select attempt, will_retry, backoff_ms, delay_ms, policy, "
       "(extract(epoch from next_retry_at - finished_at) * 1000000)::bigint as until_retry_us, "
       "coalesce(started_at >= lag(next_retry_at) over of_task, true) as is_due "
       "from dogged.task_attempts window of_task as (partition by task_id order by attempt)");
   REQUIRE(rows.size() == static_cast<std::size_t>(count * (max_retries(policy) + 1)));
-  for (const db::Row& row : rows) {
+  for (const test::Row& row : rows) {
     const auto retry = static_cast<int>(row.number("attempt"));
     INFO("retry " << retry);
     CHECK(row.boolean("is_due"));

@@ -233,10 +233,10 @@ TEST_CASE("complete_in keeps what the task had and records when its handler ran"
   attempt.complete_in(transaction);
   transaction.commit();
 
-  const db::Rows tasks = database.run(
+  const test::Rows tasks = database.run(
       "select *, finished_at > $1::timestamptz and finished_at <= clock_timestamp() as in_order from dogged.tasks",
       db::Params{}.add(begun));
-  const db::Row task = tasks.one();
+  const test::Row task = tasks.one();
   CHECK(task.number("priority") == 7);
   CHECK(task.number("retry_count") == 2);
   CHECK(task.number("losses") == 1);
@@ -246,11 +246,11 @@ TEST_CASE("complete_in keeps what the task had and records when its handler ran"
   CHECK(task.is_null("next_retry_at"));
   CHECK_FALSE(task.is_null("cancel_requested_at"));
   CHECK(task.boolean("in_order"));
-  const db::Rows attempts = database.run(
+  const test::Rows attempts = database.run(
       "select a.*, a.finished_at = t.finished_at as same_end, a.claimed_at = t.claimed_at as same_claim, "
       "(a.finished_at - a.started_at)::text as ran "
       "from dogged.task_attempts a join dogged.tasks t on t.id = a.task_id");
-  const db::Row row = attempts.one();
+  const test::Row row = attempts.one();
   CHECK(row.text("trace_context") == "trace");
   CHECK(row.number("worker_id") == attempt.worker_id());
   CHECK(row.text("name") == "work");

@@ -375,7 +375,7 @@ TEST_CASE(
     return database.value("select count(*) as value from dogged.tasks where status in ('succeeded', 'failed')") == "40";
   }));
   check_history(database, 40);
-  const db::Rows rows = database.attempts_of(ids[17]);
+  const test::Rows rows = database.attempts_of(ids[17]);
   CHECK(rows.one().text("error_code") == "ODD");
   CHECK(rows.one().is_null("error_details"));
   CHECK(contains(rows.one().text("error_message"), "could not extend file"));

@@ -25,7 +25,7 @@ TaskId enqueue(TestDatabase& database) {
 
 std::string cancel(db::Connection& connection, TaskId id) {
   const std::string call = "select dogged.cancel($1::bigint) as result";
-  return std::string{connection.run({call, call}, db::Params{}.add(id)).one().text("result")};
+  return test::Rows{connection.run({call, call}, db::Params{}.add(id))}.one().text("result");
 }
 
 std::string cancel(TestDatabase& database, TaskId id) { return cancel(database.connection(), id); }
@@ -173,7 +173,7 @@ TEST_CASE("a task that is not there, or not yet committed, is not found") {
   CHECK(cancel(database, 4711) == "not_found");
   db::Connection producer{database.settings()};
   producer.transaction([&] {
-    const TaskId id = producer.run({"enqueue", "select dogged.enqueue('work') as id"}).one().number("id");
+    const TaskId id = test::Rows{producer.run({"enqueue", "select dogged.enqueue('work') as id"})}.one().number("id");
     CHECK(cancel(database, id) == "not_found");
     CHECK(cancel(producer, id) == "cancelled");  // its own transaction sees it
   });

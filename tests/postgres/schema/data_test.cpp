@@ -60,16 +60,16 @@ std::string missing_days(TestDatabase& database, const std::string& parent) {
 
 /// Without partitions of days, as after a long time without a worker.
 void drop_days(TestDatabase& database) {
-  const db::Rows partitions = database.run(
+  const test::Rows partitions = database.run(
       "select c.oid::regclass::text as name from pg_class c where c.relnamespace = $1::regnamespace and "
       "c.relkind = 'r' "
       "and c.relname ~ '^(task_attempts|tasks_done|tasks_failed)_[0-9]{8}$'",
       db::Params{}.add(database.schema()));
-  for (const db::Row& partition : partitions) database.run("drop table " + std::string{partition.text("name")});
+  for (const test::Row& partition : partitions) database.run("drop table " + partition.text("name"));
 }
 
 std::int64_t make_partitions(db::Connection& connection) {
-  return connection.run({"make", "select dogged.make_partitions() as made"}).one().number("made");
+  return test::Rows{connection.run({"make", "select dogged.make_partitions() as made"})}.one().number("made");
 }
 
 }  // namespace
@@ -230,7 +230,7 @@ TEST_CASE("the session that keeps others from making partitions, or from migrati
   };
   CHECK(named().empty());
   holder.transaction([&] {
-    const std::string pid{holder.run({"pid", "select pg_backend_pid() as pid"}).one().text("pid")};
+    const std::string pid = test::Rows{holder.run({"pid", "select pg_backend_pid() as pid"})}.one().text("pid");
     (void)holder.run(sql::MakePartitions{});
     CHECK(named() == "partitions " + pid);
   });

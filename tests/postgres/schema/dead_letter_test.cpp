@@ -67,7 +67,7 @@ std::string replay(TestDatabase& database, TaskId id) {
 /// The results of replay_many or purge_many, by the order of ids: `replayed not_found`.
 std::string results(db::Connection& connection, const std::string& call, const std::vector<TaskId>& ids) {
   const std::string sql = "select string_agg(result, ' ' order by id) as value from dogged." + call;
-  const db::Rows rows = connection.run({call, sql}, db::Params{}.add(ids));
+  const test::Rows rows = connection.run({call, sql}, db::Params{}.add(ids));
   return rows.one().maybe_text("value").value_or("");
 }
 
@@ -209,16 +209,16 @@ TEST_CASE("dogged.replay waits for another one under way, and then finds no dead
     REQUIRE(replay(database, id) == "replayed");
     second = std::async(std::launch::async, [&database, id] {
       db::Connection connection{database.settings()};
-      return std::string{
-          connection.run({"replay", "select dogged.replay($1::bigint) as r"}, db::Params{}.add(id)).one().text("r")};
+      const test::Rows rows = connection.run({"replay", "select dogged.replay($1::bigint) as r"}, db::Params{}.add(id));
+      return rows.one().text("r");
     });
     db::Connection observer{database.settings()};
     const std::string waits =
         "select count(*) as n from pg_stat_activity where datname = current_database() and application_name = $1 and "
         "wait_event_type = 'Lock'";
     REQUIRE(eventually([&] {
-      return observer.run({"waits", waits}, db::Params{}.add(database.settings().application_name)).one().number("n") ==
-             1;
+      const test::Rows rows = observer.run({"waits", waits}, db::Params{}.add(database.settings().application_name));
+      return rows.one().number("n") == 1;
     }));
   });
   CHECK(second.get() == "not_failed");

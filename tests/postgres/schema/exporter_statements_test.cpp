@@ -24,15 +24,15 @@ std::set<std::string> days_read_by(TestDatabase& database, const db::BoundStatem
   std::string plan;
   connection.transaction([&] {
     connection.run(sql::ExporterPlans{.timeout_ms = "60000", .lock_timeout_ms = "54000"});
-    for (const db::Row& row : connection.run({name, text}, statement.params)) {
-      plan += std::string{row.text("QUERY PLAN")} + "\n";
+    for (const test::Row& row : test::Rows{connection.run({name, text}, statement.params)}) {
+      plan += row.text("QUERY PLAN") + "\n";
     }
   });
   INFO(plan);
   CHECK(contains(plan, "task_attempts_"));
   std::set<std::string> days;
-  for (const db::Row& row : database.run("select partition, day::text as day from dogged.partitions")) {
-    if (contains(plan, std::string{row.text("partition")})) days.insert(std::string{row.text("day")});
+  for (const test::Row& row : database.run("select partition, day::text as day from dogged.partitions")) {
+    if (contains(plan, row.text("partition"))) days.insert(row.text("day"));
   }
   return days;
 }

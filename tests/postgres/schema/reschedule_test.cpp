@@ -32,7 +32,7 @@ TaskId enqueue(TestDatabase& database, const std::string& when = "now()") {
 
 std::string reschedule(db::Connection& connection, TaskId id, const std::string& when) {
   const std::string call = "select dogged.reschedule($1::bigint, " + when + ") as result";
-  return std::string{connection.run({call, call}, db::Params{}.add(id)).one().text("result")};
+  return test::Rows{connection.run({call, call}, db::Params{}.add(id))}.one().text("result");
 }
 
 std::string reschedule(TestDatabase& database, TaskId id, const std::string& when = "now()") {

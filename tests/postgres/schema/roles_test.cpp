@@ -41,7 +41,7 @@ constexpr Task<nlohmann::json, nlohmann::json> log_in{"log.in"};
 
 const std::vector<std::string> all_roles{"producer", "worker", "viewer", "operator"};
 
-db::Rows run(db::Connection& connection, const std::string& sql) { return connection.run({sql, sql}); }
+test::Rows run(db::Connection& connection, const std::string& sql) { return connection.run({sql, sql}); }
 
 /// The only column `value` of the only row, as this role sees it.
 std::string value_as(TestDatabase& database, const std::string& role, const std::string& sql) {
@@ -578,11 +578,11 @@ TEST_CASE("functions that a caller puts in front of PostgreSQL's own are not run
   CHECK(contains(refused.message(), "in the past"));
   run(producer, "select dogged.enqueue_many(array['a.b'], array['{}'::jsonb])");
   for (const std::string outcome : {"enqueued", "existed"}) {
-    const db::Rows rows =
+    const test::Rows rows =
         run(producer,
             "select outcome from dogged.enqueue_unique('a.b', '{\"user\": 1}', unique_by => '{/user}', "
             "unique_period => '1 hour')");
-    CHECK((*rows.begin()).text("outcome") == outcome);
+    CHECK(rows.one().text("outcome") == outcome);
   }
   const std::string key = "'11111111-1111-4111-8111-111111111111', ";
   for (const std::string call_and_ids : {"1, '{}'", "2, '{1}'", "3, '{1, 3}'"}) {

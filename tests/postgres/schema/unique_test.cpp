@@ -616,7 +616,7 @@ TEST_CASE("a claim of unique tasks is a HOT update") {
     const auto claim =
         runtime::claim_of(worker, {{.queue = "default", .how_many = 10, .of_all = true}}, {"work"}, 0, {1});
     CHECK(database.connection().run(claim).size() == 10);
-    const auto updates = database.connection().run(
+    const test::Rows updates = database.connection().run(
         {"updates",
          "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relid = 'dogged.tasks_live'::regclass"});
     CHECK(updates.one().number("n_tup_upd") == 10);

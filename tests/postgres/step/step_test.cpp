@@ -132,7 +132,7 @@ TEST_CASE("a step whose answer was lost is on record once, and does not run agai
     user.run({"hold", "select pg_advisory_xact_lock(4711)"}, {});
     RunningWorker worker{database, {handler}};
     REQUIRE(eventually([&] {
-      const db::Rows rows = database.run(
+      const test::Rows rows = database.run(
           "select pid::text as pid from pg_stat_activity where datname = current_database() and "
           "query like '/* dogged:record_step */%' and wait_event_type = 'Lock'");
       if (!rows.empty()) pid = rows[0].text("pid");
@@ -169,7 +169,7 @@ TEST_CASE("after a lost answer a step does not accept a late record of another a
   RunningWorker worker{database, {handler}};
   std::string pid;
   REQUIRE(eventually([&] {
-    const db::Rows rows = database.run(
+    const test::Rows rows = database.run(
         "select pid::text as pid from pg_stat_activity where datname = current_database() and "
         "query like '/* dogged:record_step */%' and wait_event_type = 'Lock'");
     if (!rows.empty()) pid = rows[0].text("pid");

@@ -68,13 +68,13 @@ struct Firing {
 Firing wait_for_firing(TestDatabase& database, const std::string& since, int workers) {
   Firing firing;
   REQUIRE(eventually([&] {
-    const db::Rows rows = database.run(
+    const test::Rows rows = database.run(
         "select application_name, pid::text as pid, wait_event_type is not distinct from 'Lock' as waits from "
         "pg_stat_activity where datname = current_database() and query like '/* dogged:fire_due_ticks */%' and "
         "(wait_event_type = 'Lock' or query_start >= $1::timestamptz)",
         db::Params{}.add(since));
-    for (const db::Row& row : rows) {
-      if (row.boolean("waits")) firing = {std::string{row.text("application_name")}, std::string{row.text("pid")}};
+    for (const test::Row& row : rows) {
+      if (row.boolean("waits")) firing = {row.text("application_name"), row.text("pid")};
     }
     return !firing.pid.empty() && rows.size() >= static_cast<std::size_t>(workers);
   }));
