@@ -261,6 +261,8 @@ void Worker::carry_out(ClaimPlan::Action action) {
         auto unknown = database.release_unknown(lease, known, session);
         return [this, now, unknown] { plan_->on_given_back(unknown.released, unknown.locked, now()); };
       });
+    case Step::give_back_paused:
+      return give_back_paused(action.paused);
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
@@ -464,7 +466,6 @@ std::vector<TaskId> Worker::release(std::int64_t lease, const std::vector<runtim
   return mine;
 }
 
-/// At a pause the claimer gives back what it has claimed ahead.
 void Worker::follow_queues() {
   if (!claimer_has_connection_) {
     claimer_failed();
@@ -481,19 +482,23 @@ void Worker::follow_queues() {
         return [this, paused, budgets] {
           plan_->on_following(now());
           for (std::size_t i = 0; i < budgets.size(); ++i) follow_budget(life_->executors[i], budgets[i], now());
-          std::vector<ClaimedTask> not_begun;
-          for (std::size_t i = 0; i < paused.size(); ++i) {
-            if (!plan_->on_queue_settings(i, paused[i], {}, now()) || !paused[i]) continue;
-            for (ClaimedTask& task : life_->executors[i].pool.take_back()) not_begun.push_back(std::move(task));
-          }
-          if (not_begun.empty()) return claimer_continue();
-          give_back(not_begun);
+          for (std::size_t i = 0; i < paused.size(); ++i) (void)plan_->on_queue_settings(i, paused[i], {}, now());
+          claimer_continue();
         };
       },
       [this] {
         claimer_failed();
         claimer_continue();
       });
+}
+
+void Worker::give_back_paused(const std::vector<std::size_t>& paused) {
+  std::vector<ClaimedTask> not_begun;
+  for (const std::size_t index : paused) {
+    for (ClaimedTask& task : life_->executors[index].pool.take_back()) not_begun.push_back(std::move(task));
+  }
+  if (not_begun.empty()) return claimer_continue();
+  give_back(not_begun);
 }
 
 void Worker::give_back_stale() {
@@ -951,13 +956,11 @@ void Worker::beat() {
       Lease& own = life_->lease;
       if (!is_renewed) {
         life_->keeper.on_ended();
-        own.note_ended();
-        stop_all(StopReason::lease_lost);
-        return look_at_lease();
+        return on_lease(own.note_ended());
       }
-      const bool was_lapsed = own.note_renewed(asked_at, now());
+      const Lease::Turn turn = own.note_renewed(asked_at, now());
       life_->keeper.on_renewed(asked_at, own.until_next_renewal(heartbeat, holds_any()));
-      if (was_lapsed) look_at_lease();
+      on_lease(turn);
     };
   });
 }
@@ -997,13 +1000,16 @@ void Worker::note_deadline(TimePoint deadline) {
 void Worker::watch() {
   watches_at_ = runtime::never;
   for (Executor& executor : life_->executors) note_deadline(enforce_deadlines(executor));
-  if (life_->lease.lapse_if_due(now())) {
-    world_.trace("worker " + std::to_string(number_) + ": its lease has lapsed");
-    stop_all(StopReason::lease_lost);
-    look_at_lease();
-  }
-  const Lease::State state = life_->lease.state();
-  if (state == Lease::State::held || state == Lease::State::regained) note_deadline(life_->lease.held_until());
+  on_lease(life_->lease.lapse_if_due(now()));
+  note_deadline(life_->lease.lapses_at());
+}
+
+/// As Services::on_lease.
+void Worker::on_lease(Lease::Turn turn) {
+  if (turn == Lease::Turn::none) return;
+  world_.trace("worker " + std::to_string(number_) + ": its lease is " + std::string{to_text(turn)});
+  if (stops_handlers(turn)) stop_all(StopReason::lease_lost);
+  look_at_lease();
 }
 
 TimePoint Worker::enforce_deadlines(Executor& executor) {

@@ -258,6 +258,7 @@ class Worker {
                                                         TimePoint asked_at) const;
   void settle(const runtime::Settling::Question& question);
   void follow_queues();
+  void give_back_paused(const std::vector<std::size_t>& paused);
   void give_back_stale();
   void give_back(const std::vector<runtime::ClaimedTask>& tasks);
   void end_expired(const std::vector<runtime::ClaimedTask>& expired);
@@ -371,6 +372,7 @@ class Worker {
   void check_last_progress() const;
 
   void watch();
+  void on_lease(runtime::Lease::Turn turn);
   void note_deadline(TimePoint deadline);
   [[nodiscard]] TimePoint enforce_deadlines(Executor& executor);
   void look_at_lease(bool stop_requested = false);

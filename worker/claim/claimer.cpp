@@ -105,6 +105,8 @@ void Claimer::carry_out(const Action& action) {
       return listen();
     case Step::give_back_unknown:
       return giving_back_.release_unknown(held());
+    case Step::give_back_paused:
+      return give_back_paused(action.paused);
     case Step::give_back_stale:
       return give_back_stale();
     case Step::end_expired:
@@ -183,6 +185,14 @@ void Claimer::hear(const Action& action) {
   }
 }
 
+void Claimer::give_back_paused(const std::vector<std::size_t>& paused) {
+  std::vector<ClaimedTask> not_begun;
+  for (const std::size_t index : paused) {
+    for (ClaimedTask& task : outlets_[index].executor->take_back()) not_begun.push_back(std::move(task));
+  }
+  if (!not_begun.empty()) giving_back_.release(not_begun);
+}
+
 void Claimer::give_back_stale() {
   const auto stale = around_.executors->take_back_older_than(ClaimPlan::longest_wait_for_thread);
   if (!stale.empty()) giving_back_.release(stale);
@@ -208,7 +218,6 @@ void Claimer::follow_queues() {
   }
 }
 
-/// At a pause the claimer gives back tasks that it claimed ahead. Running tasks go on.
 void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint now) {
   Outlet& outlet = outlets_[index];
   const std::string& queue = queue_names_[index];
@@ -217,7 +226,6 @@ void Claimer::follow(std::size_t index, const QueueSettings& settings, TimePoint
       log_->log(event("queue_paused"), spdlog::level::info,
                 "queue {} is paused{}: nothing is claimed from it, and what runs goes on", queue,
                 settings.resumes_in ? " for " + duration_to_text(*settings.resumes_in) : std::string{});
-      if (const auto not_begun = outlet.executor->take_back(); !not_begun.empty()) giving_back_.release(not_begun);
     } else {
       log_->log(event("queue_resumed"), spdlog::level::info, "queue {} goes on", queue);
     }

@@ -71,6 +71,7 @@ class Claimer {
   void begin_session();
   void listen();
   void hear(const Action& action);
+  void give_back_paused(const std::vector<std::size_t>& paused);
   void give_back_stale();
   void look_for_missed(const std::vector<QueueClaim>& drained);
   void ask_due_time();

@@ -103,12 +103,10 @@ void LeaseKeeper::beat() {
   const std::vector<sql::Heartbeat::Row> renewed = connected.run(heartbeat);
   if (renewed.empty()) {
     plan_.on_ended();
-    lease_->note_ended();
-    listener_.on_decided();
-    return;
+    return listener_.on_lease(lease_->note_ended());
   }
   clock_offset_ = clock.offset_from(renewed.front().now_us);
-  if (lease_->note_renewed(asked_at, SteadyClock::now())) listener_.on_decided();
+  listener_.on_lease(lease_->note_renewed(asked_at, SteadyClock::now()));
   plan_.on_renewed(asked_at, lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks()));
 }
 

@@ -47,8 +47,8 @@ class LeaseKeeper {
     virtual void on_waiting(TaskId id) = 0;
     /// PostgreSQL refuses to write progress. Told again only after a write has succeeded.
     virtual void on_progress_refused(const Error& error) = 0;
-    /// The lease was ended, or it had lapsed and was renewed all the same.
-    virtual void on_decided() = 0;
+    /// PostgreSQL has answered a renewal.
+    virtual void on_lease(Lease::Turn turn) = 0;
 
    protected:
     ~Listener() = default;

@@ -103,18 +103,8 @@ class AttemptContext final : public Context {
   }
   [[nodiscard]] std::optional<std::string> wait_durably(std::string_view name, detail::WaitFor what,
                                                         milliseconds time) override {
-    Wait wait = settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, run_.started_at,
-                                      trace_.own(), stop_.token());
-    switch (wait.state) {
-      case Wait::State::over:
-        return std::move(wait.payload);
-      case Wait::State::suspended:
-        throw Suspended{wait.left, what == detail::WaitFor::event ? "waits for the event " + std::string{name}
-                                                                  : "sleeps (" + std::string{name} + ")"};
-      case Wait::State::cancelled:
-        break;
-    }
-    throw Stopped("the task is to be cancelled, and does not wait for \"" + std::string{name} + "\"");
+    return settings_.steps->wait({task_.id, task_.attempt}, std::string{name}, what, time, run_.started_at,
+                                 trace_.own(), stop_.token());
   }
   [[nodiscard]] std::optional<std::string> last_checkpoint(std::string_view name) override {
     return settings_.steps->last_checkpoint({task_.id, task_.attempt}, std::string{name}, stop_.token());

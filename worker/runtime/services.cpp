@@ -91,23 +91,10 @@ TimePoint Services::watch(TimePoint now) {
     next = std::min(next, service->break_if_stuck(now));
   }
   next = std::min(next, handlers_->break_if_stuck(common_->patience(Part::handlers).answer_within, now));
-  if (lease_->lapse_if_due(now)) doubt_lease();
-  if (const Lease::State state = lease_->state(); state == Lease::State::held || state == Lease::State::regained) {
-    next = std::min(next, lease_->held_until());
-  }
+  on_lease(lease_->lapse_if_due(now));
+  next = std::min(next, lease_->lapses_at());
   if (common_->carries_too_many()) common_->attention.wake();
   return next;
-}
-
-/// While the lease is lapsed the completer sends nothing, and the executors begin nothing.
-void Services::doubt_lease() {
-  common_->log->log(
-      event("lease_lapsed"), spdlog::level::err,
-      "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
-      "PostgreSQL says whether the lease was ended",
-      lease_->id(), duration_to_text(lease_->length()));
-  executors_->stop_all(StopReason::lease_lost);
-  common_->attention.wake();
 }
 
 void Services::stop_claiming() {
@@ -150,18 +137,33 @@ void Services::on_progress_refused(const Error& error) {
                     error.what());
 }
 
-/// PostgreSQL has said whether the lease was ended. From now on the database fences each report by itself.
-void Services::on_decided() {
-  if (lease_->state() == Lease::State::ended) {
-    common_->log->log(event("lease_lost"), spdlog::level::err,
-                      "the lease of worker {} was ended by another worker, which rescues its tasks", lease_->id());
-    executors_->stop_all(StopReason::lease_lost);
-  } else {
-    common_->log->log(event("lease_regained"), spdlog::level::info,
-                      "nobody had ended the lease of worker {}: what has finished counts", lease_->id());
-  }
-  completer_->note_lease_decided();
+/// While the lease is lapsed, the completer sends nothing, and the executors begin nothing.
+void Services::on_lease(Lease::Turn turn) {
+  if (turn == Lease::Turn::none) return;
+  log(turn);
+  if (stops_handlers(turn)) executors_->stop_all(StopReason::lease_lost);
+  if (frees_reports(turn)) completer_->note_lease_decided();
   common_->attention.wake();
+}
+
+void Services::log(Lease::Turn turn) const {
+  switch (turn) {
+    case Lease::Turn::none:
+      return;
+    case Lease::Turn::lapsed:
+      return common_->log->log(
+          event("lease_lapsed"), spdlog::level::err,
+          "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
+          "PostgreSQL says whether the lease was ended",
+          lease_->id(), duration_to_text(lease_->length()));
+    case Lease::Turn::regained:
+      return common_->log->log(event("lease_regained"), spdlog::level::info,
+                               "nobody had ended the lease of worker {}: what has finished counts", lease_->id());
+    case Lease::Turn::ended:
+      return common_->log->log(event("lease_lost"), spdlog::level::err,
+                               "the lease of worker {} was ended by another worker, which rescues its tasks",
+                               lease_->id());
+  }
 }
 
 }  // namespace dogged::runtime

@@ -62,7 +62,7 @@ class Services final : public Executor::Listener, public LeaseKeeper::Listener {
   [[nodiscard]] std::shared_ptr<Executors> make_executors();
   [[nodiscard]] AttemptLog attempt_log() const;
   [[nodiscard]] TimePoint watch(TimePoint now);
-  void doubt_lease();
+  void log(Lease::Turn turn) const;
 
   // Executor::Listener
   void on_report(Report&& report) override;
@@ -78,7 +78,7 @@ class Services final : public Executor::Listener, public LeaseKeeper::Listener {
   void on_cancel(TaskId id, int attempt) override;
   void on_waiting(TaskId id) override;
   void on_progress_refused(const Error& error) override;
-  void on_decided() override;
+  void on_lease(Lease::Turn turn) override;
 
   const std::shared_ptr<Common> common_;
   const std::shared_ptr<Lease> lease_;

@@ -107,8 +107,9 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
   if (!is_held) throw_lost(attempt, name);
 }
 
-Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
-                 TimePoint began_at, const std::optional<std::string>& own_trace, const std::stop_token& stop) {
+std::optional<std::string> Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what,
+                                       milliseconds time, TimePoint began_at,
+                                       const std::optional<std::string>& own_trace, const std::stop_token& stop) {
   const auto statement = [&] {
     const auto ran = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
     return sql::WaitDurably{.task_id = attempt.id,
@@ -133,11 +134,12 @@ Wait Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFo
         (void)wait_or_stop(until - SteadyClock::now(), stop);
         break;
       case WaitPlan::Step::over:
-        return {Wait::State::over, std::move(answer.payload)};
+        return std::move(answer.payload);
       case WaitPlan::Step::suspended:
-        return {Wait::State::suspended, std::nullopt, milliseconds{answer.left_ms.value_or(0)}};
+        throw Suspended{milliseconds{answer.left_ms.value_or(0)},
+                        what == detail::WaitFor::event ? "waits for the event " + name : "sleeps (" + name + ")"};
       case WaitPlan::Step::cancelled:
-        return {Wait::State::cancelled};
+        throw Stopped("the task is to be cancelled, and does not wait for \"" + name + "\"");
       case WaitPlan::Step::at_limit:
         throw TaskError{codes::invalid_step, "the task has begun " + std::to_string(attempt.number) +
                                                  " attempts, and must not wait for \"" + name +

@@ -17,18 +17,6 @@
 
 namespace dogged::runtime {
 
-/// How a wait stands.
-struct Wait {
-  enum class State {
-    over,       ///< the handler goes on, with `payload` if an event came
-    suspended,  ///< the attempt has ended, and is on record as snoozed
-    cancelled,  ///< the task is to be cancelled: nothing has changed
-  };
-  State state = State::over;
-  std::optional<std::string> payload = {};  ///< JSON text
-  milliseconds left{0};                     ///< of a suspended one, until the time is over
-};
-
 /// Thread-safe: one handler's step is read or written at a time. Each call waits while the database is away, until
 /// `stop` is requested. A call throws LeaseLost if the worker does not hold the attempt any more, else the error of the
 /// database.
@@ -45,9 +33,12 @@ class Steps {
   void record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
               const std::stop_token& stop);
   /// Begins or continues the wait `name`. The handler of the attempt began at `began_at`. `own_trace` is the value of
-  /// AttemptTrace::own().
-  [[nodiscard]] Wait wait(const Attempt& attempt, const std::string& name, detail::WaitFor what, milliseconds time,
-                          TimePoint began_at, const std::optional<std::string>& own_trace, const std::stop_token& stop);
+  /// AttemptTrace::own(). Gives the payload of the event as JSON text, and nothing for a time that is over. Throws
+  /// Suspended if the attempt has ended, and Stopped if the handler is to stop.
+  [[nodiscard]] std::optional<std::string> wait(const Attempt& attempt, const std::string& name, detail::WaitFor what,
+                                                milliseconds time, TimePoint began_at,
+                                                const std::optional<std::string>& own_trace,
+                                                const std::stop_token& stop);
   /// The checkpoint that an earlier attempt has saved, as JSON text.
   [[nodiscard]] std::optional<std::string> last_checkpoint(const Attempt& attempt, const std::string& name,
                                                            const std::stop_token& stop);

@@ -114,6 +114,7 @@ struct World {
         plan.on_given_back(gives_back ? 1 : 0, {}, now);
         break;
       }
+      case Step::give_back_paused:
       case Step::give_back_stale:
       case Step::end_expired:
       case Step::refresh_circuits:
@@ -465,6 +466,37 @@ TEST_CASE("a claimer whose queues are all paused neither claims nor sleeps, and 
   CHECK(action.until == world.now + 3s);
   world.now = action.until;
   CHECK(run_to(world, Step::follow_queues).step == Step::follow_queues);
+}
+
+TEST_CASE("a claimer gives back once what it claimed ahead from a queue when the queue's pause begins") {
+  World world;
+  world.plan = ClaimPlan{{poll_interval, true}, {"a", "b", "c"}, world.now};
+  (void)run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  const auto follow = [&world](const std::vector<bool>& paused) {
+    for (std::size_t i = 0; i < paused.size(); ++i) (void)world.plan.on_queue_settings(i, paused[i], {}, world.now);
+  };
+  const auto given_back = [&world] {
+    const Action action = world.plan.next(world.now, {.demand = {5, 5, 5}});
+    return action.step == Step::give_back_paused ? action.paused : std::vector<std::size_t>{};
+  };
+  follow({false, true, true});
+  CHECK(given_back() == std::vector<std::size_t>{1, 2});
+  CHECK(given_back().empty());
+  follow({true, true, false});
+  CHECK(given_back() == std::vector<std::size_t>{0});
+  follow({false, true, true});
+  follow({false, true, false});  // its tasks may begin again
+  CHECK(given_back().empty());
+}
+
+TEST_CASE("a claimer that has lost its connection gives back what it claimed ahead from a paused queue") {
+  World world;
+  (void)run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  (void)world.plan.on_queue_settings(0, true, {}, world.now);
+  world.plan.on_failure(true, world.now);
+  CHECK(run_to(world, Step::give_back_paused).paused == std::vector<std::size_t>{0});
 }
 
 TEST_CASE("the other workers hear of tasks that this worker has made ready, also where telling them fails") {

@@ -55,6 +55,7 @@ TEST_CASE("a worker that holds no task renews its lease half as often, but three
 namespace {
 
 using State = Lease::State;
+using Turn = Lease::Turn;
 
 /// An event of a lease: the answer to a renewal asked for `asked_ago` before, the end of the lease, or a look at the
 /// time.
@@ -68,24 +69,25 @@ struct Expected {
   State state = State::held;
   std::chrono::seconds held_until{10};
 
-  /// Whether the call says that something has changed.
-  bool on(const Event& event, std::chrono::seconds now) {
-    const State before = state;
+  [[nodiscard]] bool may_lapse() const { return state == State::held || state == State::regained; }
+
+  Turn on(const Event& event, std::chrono::seconds now) {
+    if (state == State::ended) return Turn::none;
     switch (event.what) {
       case Event::What::ended:
         state = State::ended;
-        return false;
+        return Turn::ended;
       case Event::What::looked:
-        if (now >= held_until && (state == State::held || state == State::regained)) state = State::lapsed;
-        return state != before;
+        if (now < held_until || !may_lapse()) return Turn::none;
+        state = State::lapsed;
+        return Turn::lapsed;
       case Event::What::renewed:
         break;
     }
-    if (state == State::ended) return false;
     const bool was_lapsed = state == State::lapsed || now >= held_until;
     if (was_lapsed) state = State::regained;
     held_until = std::max(held_until, now - event.asked_ago + 10s);
-    return was_lapsed;
+    return was_lapsed ? Turn::regained : Turn::none;
   }
 };
 
@@ -109,20 +111,22 @@ TEST_CASE("a lease lapses by time alone, is never held again once it has ended, 
     std::chrono::seconds now{0};
     for (const Walked& step : path) {
       now += step.after;
-      bool said = false;
+      Turn turn = Turn::none;
       switch (step.event.what) {
         case Event::What::renewed:
-          said = lease.note_renewed(start + now - step.event.asked_ago, start + now);
+          turn = lease.note_renewed(start + now - step.event.asked_ago, start + now);
           break;
         case Event::What::ended:
-          lease.note_ended();
+          turn = lease.note_ended();
           break;
         case Event::What::looked:
-          said = lease.lapse_if_due(start + now);
+          turn = lease.lapse_if_due(start + now);
           break;
       }
-      const bool should_say = expected.on(step.event, now);
-      if (said != should_say || lease.state() != expected.state || lease.held_until() != start + expected.held_until) {
+      const Turn expected_turn = expected.on(step.event, now);
+      const auto lapses_at = expected.may_lapse() ? start + expected.held_until : runtime::never;
+      if (turn != expected_turn || lease.state() != expected.state ||
+          lease.held_until() != start + expected.held_until || lease.lapses_at() != lapses_at) {
         FAIL("after a path of " << path.size() << " steps, at " << now.count() << " s");
       }
     }
@@ -139,4 +143,15 @@ TEST_CASE("a lease lapses by time alone, is never held again once it has ended, 
   std::vector<Walked> path;
   walk(path);
   CHECK(walks == 1 + 20 + 400 + 8000 + 160000);
+}
+
+TEST_CASE("handlers stop when their lease lapses or ends, and reports are written once the database has decided") {
+  CHECK_FALSE(stops_handlers(Turn::none));
+  CHECK(stops_handlers(Turn::lapsed));
+  CHECK_FALSE(stops_handlers(Turn::regained));
+  CHECK(stops_handlers(Turn::ended));
+  CHECK_FALSE(frees_reports(Turn::none));
+  CHECK_FALSE(frees_reports(Turn::lapsed));
+  CHECK(frees_reports(Turn::regained));
+  CHECK(frees_reports(Turn::ended));
 }

@@ -6,6 +6,7 @@
 #include "lease/core/keeper_plan.hpp"
 #include "lease/core/lease.hpp"
 #include "report/core/batch.hpp"
+#include "report/core/completer_plan.hpp"
 #include "run/core/pool.hpp"
 #include "runtime/core/registering.hpp"
 #include "runtime/core/shutdown.hpp"
@@ -34,7 +35,8 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
   check_printed(Certainty::State::sure, Certainty::Ask::nothing, DueTime::State::none, DueTime::Ask::promote,
                 ServedQueues::State::open, Settling::Outcome::taken, Sleep::State::busy, Sleep::Ask::wake_up,
                 Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
-  check_printed(Record::perhaps_committed, Lease::State::held, KeeperPlan::State::deaf, KeeperPlan::Step::beat);
+  check_printed(Record::perhaps_committed, Lease::State::held, Lease::Turn::lapsed, KeeperPlan::State::deaf,
+                KeeperPlan::Step::beat);
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,
                 RescuePlan::Rescue::none, UpkeepPlan::State::rest, UpkeepPlan::Step::look);
   check_printed(Pool::SlotState::idle, Pool::Next::wait, KnownSteps::Ask::names, WaitPlan::Answer::busy,
@@ -43,8 +45,19 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
 }
 
 TEST_CASE("a failed check prints the actions of the cores with what they are about") {
-  CHECK(stringify(LastRelease::Action{LastRelease::Step::wait}) == "wait");
+  CHECK(stringify(LastRelease::Action{LastRelease::Step::wait, TimePoint{}}) == "wait until 0");
+  CHECK(stringify(LastRelease::Action{LastRelease::Step::release}) == "release");
+  CHECK(stringify(KeeperPlan::Action{KeeperPlan::Step::wait, TimePoint{}}) == "wait until 0");
+  CHECK(stringify(CompleterPlan::Action{CompleterPlan::Step::wait, TimePoint{}}) == "wait until 0");
+  CHECK(stringify(Registering::Action{Registering::Step::wait, TimePoint{}}) == "wait until 0");
+  CHECK(stringify(WaitPlan::Action{WaitPlan::Step::pause, TimePoint{}}) == "pause until 0");
+  CHECK(stringify(ExportPlan::Action{ExportPlan::Action::Kind::wait, TimePoint{}}) == "wait until 0");
   CHECK(stringify(ExportPlan::Action{.kind = ExportPlan::Action::Kind::send_again}) == "send again");
+  CHECK(stringify(ClaimPlan::Action{.step = ClaimPlan::Step::hear, .for_room = true}) == "hear until 0 or for room");
+  CHECK(stringify(ClaimPlan::Action{.step = ClaimPlan::Step::give_back_paused, .paused = {0, 2}}) ==
+        "give back paused queue 0 queue 2");
+  CHECK(stringify(ClaimPlan::Action{.step = ClaimPlan::Step::settle, .question = {{5, 7}}}) ==
+        "settle up to position 5 before transaction 7");
   CHECK(stringify(Settling::Question{{5, 7}, true}) == "up to position 5 before transaction 7, from the beginning");
   CHECK(stringify(Shutdown::Action{Shutdown::Step::give_back, TimePoint{}}) == "give back until 0");
   CHECK(stringify(Pool::Stop{2, dogged::StopReason::timeout, TimePoint{}}) == "slot 2 for timeout, given up at 0");

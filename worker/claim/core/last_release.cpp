@@ -34,6 +34,10 @@ std::string_view to_text(LastRelease::Step step) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, LastRelease::Step step) { return out << to_text(step); }
-std::ostream& operator<<(std::ostream& out, const LastRelease::Action& action) { return out << to_text(action.step); }
+std::ostream& operator<<(std::ostream& out, const LastRelease::Action& action) {
+  out << to_text(action.step);
+  if (action.step == LastRelease::Step::wait) out << " until " << action.until.time_since_epoch().count();
+  return out;
+}
 
 }  // namespace dogged::runtime

@@ -56,6 +56,9 @@ std::optional<ClaimPlan::Action> ClaimPlan::first_of_all(TimePoint now) {
   // Before the claimer gives tasks back, so that it hears every notification from there on.
   if (hearing_ == Hearing::deaf) return Action{.step = Step::listen};
   if (ask == Certainty::Ask::give_back) return Action{.step = Step::give_back_unknown};
+  if (auto paused = queues_.take_newly_paused(); !paused.empty()) {
+    return Action{.step = Step::give_back_paused, .paused = std::move(paused)};
+  }
   if (now >= look_for_stale_at_) {
     look_for_stale_at_ = now + longest_wait_for_thread;
     return Action{.step = Step::give_back_stale};
@@ -258,6 +261,8 @@ std::string_view to_text(ClaimPlan::Step step) noexcept {
       return "listen";
     case Step::give_back_unknown:
       return "give back unknown";
+    case Step::give_back_paused:
+      return "give back paused";
     case Step::give_back_stale:
       return "give back stale";
     case Step::end_expired:
@@ -297,8 +302,10 @@ std::ostream& operator<<(std::ostream& out, ClaimPlan::Step step) { return out <
 std::ostream& operator<<(std::ostream& out, const ClaimPlan::Action& action) {
   out << to_text(action.step);
   for (const QueueClaim& claim : action.queues) out << ' ' << claim;
+  for (const std::size_t queue : action.paused) out << " queue " << queue;
+  if (action.step == ClaimPlan::Step::settle) out << ' ' << action.question;
   if (action.step == ClaimPlan::Step::hear) out << " until " << action.until.time_since_epoch().count();
-  return out;
+  return action.for_room ? out << " or for room" : out;
 }
 
 }  // namespace dogged::runtime

@@ -42,6 +42,7 @@ class ClaimPlan {
     begin_session,      ///< begin_claim_session.sql, with next_session()
     listen,             ///< LISTEN on the channels of the claimer
     give_back_unknown,  ///< tasks that run under this worker, but are unknown to it
+    give_back_paused,   ///< tasks that were claimed ahead from the queues in `paused`
     give_back_stale,    ///< tasks that were claimed ahead, for threads that are busy for longer than was foreseen
     end_expired,        ///< tasks that expired while an executor held them
     look_for_missed,    ///< in `queues`: is there a ready task without a notification?
@@ -61,6 +62,7 @@ class ClaimPlan {
   struct Action {
     Step step = Step::hear;
     std::vector<QueueClaim> queues = {};
+    std::vector<std::size_t> paused = {};  ///< queues by index
     Settling::Question question = {};
     TimePoint until = {};
     bool for_room = false;  ///< of hear: a thread that becomes free ends the wait
@@ -97,7 +99,7 @@ class ClaimPlan {
   void on_missed(bool has_ready, std::optional<milliseconds> due_in, TimePoint now);
   /// The settings of queues were asked for at `now`. on_queue_settings follows for each queue.
   void on_following(TimePoint now) noexcept { following_.on_asked(now); }
-  /// True if the queue's pause begins or ends with these settings.
+  /// True if the queue's pause begins or ends with these settings. When a pause begins, next() gives tasks back.
   bool on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in, TimePoint now);
   void on_promoted(std::size_t count, TimePoint now);
   void on_due_time(std::optional<milliseconds> due_in, TimePoint now);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "base/invariant.hpp"
 
@@ -98,7 +99,16 @@ void ServedQueues::on_settled(const std::vector<Settled>& settled, bool from_beg
 
 void ServedQueues::set_paused(std::size_t queue, bool paused) {
   queues_.at(queue).state = paused ? State::paused : State::open;
+  queues_[queue].holds_back = paused;
   queues_[queue].watermarks.forget_claimed();
+}
+
+std::vector<std::size_t> ServedQueues::take_newly_paused() {
+  std::vector<std::size_t> paused;
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    if (std::exchange(queues_[i].holds_back, false)) paused.push_back(i);
+  }
+  return paused;
 }
 
 void ServedQueues::forget_watermarks() {

@@ -33,6 +33,7 @@ class ServedQueues {
     std::string name;
     State state = State::open;
     Watermarks watermarks = {};
+    bool holds_back = false;  ///< its pause has begun, and what was claimed ahead from it is not given back yet
   };
   /// A part of a queue's places, for settle_watermarks.sql.
   struct Part {
@@ -68,6 +69,9 @@ class ServedQueues {
   };
   void on_settled(const std::vector<Settled>& settled, bool from_beginning);
   void set_paused(std::size_t queue, bool paused);
+  /// The queues, by index, whose pause has begun since the last call, and lasts. Running tasks go on at a pause. Tasks
+  /// that were claimed ahead are given back.
+  [[nodiscard]] std::vector<std::size_t> take_newly_paused();
   void forget_watermarks();
 
  private:

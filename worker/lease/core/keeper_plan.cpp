@@ -111,6 +111,10 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
 
 std::ostream& operator<<(std::ostream& out, KeeperPlan::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step) { return out << to_text(step); }
-std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) { return out << to_text(action.step); }
+std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) {
+  out << to_text(action.step);
+  if (action.step == KeeperPlan::Step::wait) out << " until " << action.until.time_since_epoch().count();
+  return out;
+}
 
 }  // namespace dogged::runtime

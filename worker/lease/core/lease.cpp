@@ -22,6 +22,11 @@ SteadyClock::time_point Lease::held_until() const {
   return held_until_;
 }
 
+SteadyClock::time_point Lease::lapses_at() const {
+  const detail::Lock lock{mutex_};
+  return may_lapse() ? held_until_ : never;
+}
+
 SteadyClock::time_point Lease::renewed_at() const {
   const detail::Lock lock{mutex_};
   return renewed_at_;
@@ -38,27 +43,52 @@ bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartb
   return (was_early ? std::max(gap, gap_before_) : gap) <= std::min<SteadyClock::duration>(3 * heartbeat, length_ / 2);
 }
 
-bool Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
+Lease::Turn Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
   require_invariant(asked_at <= now, "a renewal is asked for before it is answered");
   const detail::Lock lock{mutex_};
-  if (state_ == State::ended) return false;
+  if (state_ == State::ended) return Turn::none;
   const bool was_lapsed = state_ == State::lapsed || now >= held_until_;
   held_until_ = std::max(held_until_, asked_at + length_);
   gap_before_ = std::exchange(last_gap_, asked_at - renewed_at_);
   renewed_at_ = asked_at;
-  if (was_lapsed) state_ = State::regained;
-  return was_lapsed;
+  if (!was_lapsed) return Turn::none;
+  state_ = State::regained;
+  return Turn::regained;
 }
 
-void Lease::note_ended() {
+Lease::Turn Lease::note_ended() {
   const detail::Lock lock{mutex_};
-  state_ = State::ended;
+  return std::exchange(state_, State::ended) == State::ended ? Turn::none : Turn::ended;
 }
 
-bool Lease::lapse_if_due(SteadyClock::time_point now) {
+Lease::Turn Lease::lapse_if_due(SteadyClock::time_point now) {
   const detail::Lock lock{mutex_};
-  if (state_ == State::lapsed || state_ == State::ended || now < held_until_) return false;
+  if (!may_lapse() || now < held_until_) return Turn::none;
   state_ = State::lapsed;
+  return Turn::lapsed;
+}
+
+bool stops_handlers(Lease::Turn turn) noexcept {
+  switch (turn) {
+    case Lease::Turn::none:
+    case Lease::Turn::regained:  // handlers that were not asked at the lapse are asked at the end of the incarnation
+      return false;
+    case Lease::Turn::lapsed:
+    case Lease::Turn::ended:
+      break;
+  }
+  return true;
+}
+
+bool frees_reports(Lease::Turn turn) noexcept {
+  switch (turn) {
+    case Lease::Turn::none:
+    case Lease::Turn::lapsed:
+      return false;
+    case Lease::Turn::regained:
+    case Lease::Turn::ended:
+      break;
+  }
   return true;
 }
 
@@ -76,6 +106,21 @@ std::string_view to_text(Lease::State state) noexcept {
   return "ended";
 }
 
+std::string_view to_text(Lease::Turn turn) noexcept {
+  switch (turn) {
+    case Lease::Turn::none:
+      return "none";
+    case Lease::Turn::lapsed:
+      return "lapsed";
+    case Lease::Turn::regained:
+      return "regained";
+    case Lease::Turn::ended:
+      break;
+  }
+  return "ended";
+}
+
 std::ostream& operator<<(std::ostream& out, Lease::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, Lease::Turn turn) { return out << to_text(turn); }
 
 }  // namespace dogged::runtime

@@ -24,6 +24,13 @@ class Lease {
     regained,  ///< it had lapsed, but no worker had ended it when it was renewed
     ended,     ///< the database says that it was ended
   };
+  /// What has become of the lease by a call.
+  enum class Turn {
+    none,      ///< nothing that a worker acts on
+    lapsed,    ///< until the database says whether the lease was ended, nothing is written
+    regained,  ///< nobody had ended the lapsed lease: what has finished is written
+    ended,     ///< other workers rescue the tasks: the database fences each report by itself
+  };
 
   Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at);
 
@@ -32,6 +39,8 @@ class Lease {
   [[nodiscard]] State state() const;
   /// When it lapses unless it is renewed.
   [[nodiscard]] SteadyClock::time_point held_until() const;
+  /// When lapse_if_due() has something to do; never: the lease is lapsed or ended already.
+  [[nodiscard]] SteadyClock::time_point lapses_at() const;
 
   /// When the last renewal that was answered was asked for.
   [[nodiscard]] SteadyClock::time_point renewed_at() const;
@@ -43,15 +52,19 @@ class Lease {
   /// after the one before does not hide the gap before that one.
   [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const;
 
-  /// The database has said at `now` that it renewed the lease, as it was asked to at `asked_at`. True if the lease had
-  /// lapsed by `now`, even if lapse_if_due() has not noted that, because executors go by the time alone.
-  bool note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now);
-  /// The database says that the lease was ended.
-  void note_ended();
-  /// Makes the lease lapsed if its time is over by `now`. True if it was neither lapsed nor ended before.
-  bool lapse_if_due(SteadyClock::time_point now);
+  /// The database has said at `now` that it renewed the lease, as it was asked to at `asked_at`. Turn::regained if the
+  /// lease had lapsed by `now`, even if lapse_if_due() has not noted that, because executors go by the time alone.
+  [[nodiscard]] Turn note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now);
+  /// The database says that the lease was ended. Turn::ended unless that was known.
+  [[nodiscard]] Turn note_ended();
+  /// Makes the lease lapsed if its time is over by `now`. Turn::lapsed if it was neither lapsed nor ended before.
+  [[nodiscard]] Turn lapse_if_due(SteadyClock::time_point now);
 
  private:
+  [[nodiscard]] bool may_lapse() const DOGGED_REQUIRES(mutex_) {
+    return state_ == State::held || state_ == State::regained;
+  }
+
   const std::int64_t id_;
   const milliseconds length_;
   mutable detail::Mutex mutex_;
@@ -62,7 +75,14 @@ class Lease {
   SteadyClock::duration gap_before_ DOGGED_GUARDED_BY(mutex_){0};
 };
 
+/// Whether handlers are asked to stop, since other workers rescue their tasks, or may do so.
+[[nodiscard]] bool stops_handlers(Lease::Turn turn) noexcept;
+/// Whether the database has said what became of the lapsed lease, so that reports are written from now on.
+[[nodiscard]] bool frees_reports(Lease::Turn turn) noexcept;
+
 [[nodiscard]] std::string_view to_text(Lease::State state) noexcept;
+[[nodiscard]] std::string_view to_text(Lease::Turn turn) noexcept;
 std::ostream& operator<<(std::ostream& out, Lease::State state);
+std::ostream& operator<<(std::ostream& out, Lease::Turn turn);
 
 }  // namespace dogged::runtime

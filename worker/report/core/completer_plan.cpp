@@ -92,6 +92,10 @@ std::string_view to_text(CompleterPlan::Step step) noexcept {
 
 std::ostream& operator<<(std::ostream& out, CompleterPlan::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, CompleterPlan::Step step) { return out << to_text(step); }
-std::ostream& operator<<(std::ostream& out, const CompleterPlan::Action& action) { return out << to_text(action.step); }
+std::ostream& operator<<(std::ostream& out, const CompleterPlan::Action& action) {
+  out << to_text(action.step);
+  if (action.step == CompleterPlan::Step::wait) out << " until " << action.until.time_since_epoch().count();
+  return out;
+}
 
 }  // namespace dogged::runtime

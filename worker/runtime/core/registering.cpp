@@ -94,6 +94,10 @@ std::string_view to_text(Registering::Step step) noexcept {
 
 std::ostream& operator<<(std::ostream& out, Registering::Occasion occasion) { return out << to_text(occasion); }
 std::ostream& operator<<(std::ostream& out, Registering::Step step) { return out << to_text(step); }
-std::ostream& operator<<(std::ostream& out, const Registering::Action& action) { return out << to_text(action.step); }
+std::ostream& operator<<(std::ostream& out, const Registering::Action& action) {
+  out << to_text(action.step);
+  if (action.step == Registering::Step::wait) out << " until " << action.until.time_since_epoch().count();
+  return out;
+}
 
 }  // namespace dogged::runtime

@@ -85,6 +85,10 @@ std::string_view to_text(WaitPlan::Step step) noexcept {
 
 std::ostream& operator<<(std::ostream& out, WaitPlan::Answer answer) { return out << to_text(answer); }
 std::ostream& operator<<(std::ostream& out, WaitPlan::Step step) { return out << to_text(step); }
-std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action) { return out << to_text(action.step); }
+std::ostream& operator<<(std::ostream& out, const WaitPlan::Action& action) {
+  out << to_text(action.step);
+  if (action.step == WaitPlan::Step::pause) out << " until " << action.until.time_since_epoch().count();
+  return out;
+}
 
 }  // namespace dogged::runtime

@@ -61,7 +61,11 @@ std::string_view to_text(ExportPlan::Verdict verdict) noexcept {
 }
 
 std::ostream& operator<<(std::ostream& out, ExportPlan::Action::Kind kind) { return out << to_text(kind); }
-std::ostream& operator<<(std::ostream& out, const ExportPlan::Action& action) { return out << to_text(action.kind); }
 std::ostream& operator<<(std::ostream& out, ExportPlan::Verdict verdict) { return out << to_text(verdict); }
+
+std::ostream& operator<<(std::ostream& out, const ExportPlan::Action& action) {
+  out << to_text(action.kind);
+  return action.until == never ? out : out << " until " << action.until.time_since_epoch().count();
+}
 
 }  // namespace dogged::runtime
