@@ -13,7 +13,7 @@ namespace dogged::test {
 
 [[nodiscard]] inline std::unique_ptr<runtime::Upkeep> start_upkeep(const TestDatabase& database,
                                                                    const runtime::UpkeepPlan::Settings& settings,
-                                                                   std::shared_ptr<const runtime::Lease> lease,
+                                                                   std::shared_ptr<const runtime::SharedLease> lease,
                                                                    const std::shared_ptr<spdlog::logger>& log) {
   return std::make_unique<runtime::Upkeep>(
       runtime::Service::Settings{.session = std::make_shared<runtime::Session>(database.settings(), "upkeep", log)},

@@ -47,14 +47,14 @@ Claimer::Claimer(Service::Settings service, const Settings& settings, Surroundin
       queue_names_(around_.executors->queues()),
       outlets_(outlets_of(*around_.executors)),
       plan_(settings, queue_names_, SteadyClock::now()),
-      giving_back_(*service.session, plan_, *around_.lease, *around_.circuits, tally, log_, queue_names_),
+      giving_back_(*service.session, plan_, around_.lease->id(), *around_.circuits, tally, log_, queue_names_),
       handing_out_(*service.session, plan_, giving_back_, *around_.definitions, *around_.circuits, outlets_, log_),
       service_(std::move(service).woken_by(around_.inbox->wake())) {
   service_.start([this] { run(); });
 }
 
 void Claimer::run() {
-  while (!service_.is_stopping() && around_.lease->state() == Lease::State::held) {
+  while (!service_.is_stopping() && around_.lease->get().state() == Lease::State::held) {
     try {
       plan_.on_told(around_.inbox->take(), SteadyClock::now());
       carry_out(plan_.next(SteadyClock::now(), capacity()));

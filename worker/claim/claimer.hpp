@@ -22,7 +22,7 @@
 #include "claim/handing_out.hpp"
 #include "claim/inbox.hpp"
 #include "claim/queue_settings.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "report/completer.hpp"
 #include "run/executors.hpp"
 
@@ -34,7 +34,7 @@ class Claimer {
   using Settings = ClaimPlan::Settings;
 
   struct Surroundings {
-    std::shared_ptr<const Lease> lease;
+    std::shared_ptr<const SharedLease> lease;
     std::shared_ptr<const Definitions> definitions;
     std::shared_ptr<Circuits> circuits;
     std::shared_ptr<ClaimInbox> inbox;

@@ -37,12 +37,12 @@ GivingBack::Attempts attempts_of(const std::vector<ClaimedTask>& tasks) {
 
 }  // namespace
 
-GivingBack::GivingBack(Session& session, ClaimPlan& plan, const Lease& lease, Circuits& circuits,
+GivingBack::GivingBack(Session& session, ClaimPlan& plan, std::int64_t worker_id, Circuits& circuits,
                        std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log,
                        std::vector<std::string> queue_names)
     : session_(session),
       plan_(plan),
-      lease_(lease),
+      worker_id_(worker_id),
       circuits_(circuits),
       tally_(std::move(tally)),
       log_(std::move(log)),
@@ -62,13 +62,13 @@ GivingBack::Attempts GivingBack::give_up(const std::vector<ClaimedTask>& tasks) 
   Attempts left = attempts_of(tasks);
   const AttemptArrays arrays{left};
   session_.connection().transaction([&] {
-    const auto released = session_.connection().run(sql::Release{.worker_id = lease_.id(),
+    const auto released = session_.connection().run(sql::Release{.worker_id = worker_id_,
                                                                  .claim_session = plan_.certainty().session(),
                                                                  .ids = arrays.ids,
                                                                  .attempts = arrays.numbers});
     cancel_released(released);
     for (const sql::Release::Row& task : released) left.erase(task.id);
-    session_.connection().run(sql::WakeOthers{.worker_id = lease_.id(), .queues = queue_names_});
+    session_.connection().run(sql::WakeOthers{.worker_id = worker_id_, .queues = queue_names_});
   });
   return left;
 }
@@ -80,7 +80,7 @@ void GivingBack::note_released(const std::vector<ClaimedTask>& tasks, const Atte
 
 void GivingBack::release_unknown(const std::vector<Attempt>& known) {
   sql::ReleaseUnknown release{
-      .worker_id = lease_.id(), .claim_session = plan_.certainty().session(), .known_ids = {}, .known_attempts = {}};
+      .worker_id = worker_id_, .claim_session = plan_.certainty().session(), .known_ids = {}, .known_attempts = {}};
   for (const Attempt& attempt : known) {
     release.known_ids.push_back(attempt.id);
     release.known_attempts.push_back(attempt.number);
@@ -109,7 +109,7 @@ void GivingBack::expire(std::vector<ClaimedTask> tasks) {
   const AttemptArrays arrays{attempts_of(tasks)};
   std::map<TaskId, ClaimedTask*> left;
   for (ClaimedTask& task : tasks) left[task.id] = &task;
-  for (const auto& [id, name, queue, status] : session_.connection().run(sql::ExpireClaimed{.worker_id = lease_.id(),
+  for (const auto& [id, name, queue, status] : session_.connection().run(sql::ExpireClaimed{.worker_id = worker_id_,
                                                .claim_session = plan_.certainty().session(),
                                                .ids = arrays.ids,
                                                .attempts = arrays.numbers})) {
@@ -129,11 +129,8 @@ void GivingBack::expire(std::vector<ClaimedTask> tasks) {
 
 void GivingBack::defer(std::vector<Deferral> tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const auto& a, const auto& b) { return a.task.id < b.task.id; });
-  sql::Defer statement{.worker_id = lease_.id(),
-                       .claim_session = plan_.certainty().session(),
-                       .ids = {},
-                       .attempts = {},
-                       .waits_ms = {}};
+  sql::Defer statement{
+      .worker_id = worker_id_, .claim_session = plan_.certainty().session(), .ids = {}, .attempts = {}, .waits_ms = {}};
   Attempts not_deferred;
   for (const auto& [task, wait] : tasks) {
     statement.ids.push_back(task.id);
@@ -153,7 +150,7 @@ void GivingBack::defer(std::vector<Deferral> tasks) {
 void GivingBack::explain_not_released(const Attempts& attempts) {
   std::vector<Attempt> not_released;
   for (const auto& [id, number] : attempts) not_released.push_back({id, number});
-  const std::vector<Holder> holders = read_holders(session_.connection(), lease_.id(), not_released);
+  const std::vector<Holder> holders = read_holders(session_.connection(), worker_id_, not_released);
   for (std::size_t i = 0; i < holders.size(); ++i) {
     const auto [id, number] = not_released[i];
     switch (release_verdict(holders[i], number)) {
@@ -166,7 +163,7 @@ void GivingBack::explain_not_released(const Attempts& attempts) {
         ++tally_->fenced;
         const auto log = attempt_logger(*log_, not_released[i]);
         log->log(event("release_fenced"), spdlog::level::warn,
-                 "worker {} does not hold it any more, and giving it back changed nothing: {}", lease_.id(),
+                 "worker {} does not hold it any more, and giving it back changed nothing: {}", worker_id_,
                  whose_it_is(holders[i]));
         break;
       }

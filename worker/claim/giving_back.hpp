@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,7 +14,6 @@
 #include "base/tally.hpp"
 #include "circuits/circuits.hpp"
 #include "claim/core/plan.hpp"
-#include "lease/core/lease.hpp"
 #include "tasks/core/claimed_task.hpp"
 #include "tasks/core/deferral.hpp"
 
@@ -25,8 +25,8 @@ class GivingBack {
   /// Attempt numbers by task.
   using Attempts = std::map<TaskId, int>;
 
-  GivingBack(Session& session, ClaimPlan& plan, const Lease& lease, Circuits& circuits, std::shared_ptr<Tally> tally,
-             std::shared_ptr<spdlog::logger> log, std::vector<std::string> queue_names);
+  GivingBack(Session& session, ClaimPlan& plan, std::int64_t worker_id, Circuits& circuits,
+             std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log, std::vector<std::string> queue_names);
 
   /// Makes `tasks` ready again, and wakes other workers for them.
   void release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }
@@ -51,7 +51,7 @@ class GivingBack {
 
   Session& session_;
   ClaimPlan& plan_;
-  const Lease& lease_;
+  const std::int64_t worker_id_;
   Circuits& circuits_;
   const std::shared_ptr<Tally> tally_;
   const std::shared_ptr<spdlog::logger> log_;

@@ -36,8 +36,8 @@ sql::WriteProgress statement_of(const std::vector<ReportedProgress>& reports, Ti
 
 }  // namespace
 
-LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
-                         std::shared_ptr<KeeperInbox> inbox, std::shared_ptr<const Tally> tally)
+LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<SharedLease> lease,
+                         Listener& listener, std::shared_ptr<KeeperInbox> inbox, std::shared_ptr<const Tally> tally)
     : settings_(settings),
       lease_(std::move(lease)),
       listener_(listener),
@@ -107,7 +107,7 @@ void LeaseKeeper::beat() {
   }
   clock_offset_ = clock.offset_from(renewed.front().now_us);
   listener_.on_lease(lease_->note_renewed(asked_at, SteadyClock::now()));
-  plan_.on_renewed(asked_at, lease_->until_next_renewal(settings_.heartbeat, listener_.holds_tasks()));
+  plan_.on_renewed(asked_at, lease_->get().until_next_renewal(settings_.heartbeat, listener_.holds_tasks()));
 }
 
 void LeaseKeeper::listen() {

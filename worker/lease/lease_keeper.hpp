@@ -15,8 +15,8 @@
 #include "base/tally.hpp"
 #include "db/clock_offset.hpp"
 #include "lease/core/keeper_plan.hpp"
-#include "lease/core/lease.hpp"
 #include "lease/keeper_inbox.hpp"
+#include "lease/shared_lease.hpp"
 
 namespace dogged::runtime {
 
@@ -54,7 +54,7 @@ class LeaseKeeper {
     ~Listener() = default;
   };
 
-  LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<Lease> lease, Listener& listener,
+  LeaseKeeper(Service::Settings service, Settings settings, std::shared_ptr<SharedLease> lease, Listener& listener,
               std::shared_ptr<KeeperInbox> inbox, std::shared_ptr<const Tally> tally);
 
   [[nodiscard]] Service& service() noexcept { return service_; }
@@ -74,7 +74,7 @@ class LeaseKeeper {
   void hear(const db::Notification& notification);
 
   const Settings settings_;
-  const std::shared_ptr<Lease> lease_;
+  const std::shared_ptr<SharedLease> lease_;
   Listener& listener_;
   const std::shared_ptr<KeeperInbox> inbox_;
   const std::shared_ptr<const Tally> tally_;

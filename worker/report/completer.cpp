@@ -30,8 +30,9 @@ std::vector<TaskId> ids_of(std::span<const Report> reports) {
 
 }  // namespace
 
-Completer::Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
-                     std::shared_ptr<ReportListener> listener, std::shared_ptr<Tally> tally, AttemptLog log)
+Completer::Completer(Service::Settings service, std::shared_ptr<const SharedLease> lease,
+                     std::shared_ptr<Circuits> circuits, std::shared_ptr<ReportListener> listener,
+                     std::shared_ptr<Tally> tally, AttemptLog log)
     : lease_(std::move(lease)),
       circuits_(std::move(circuits)),
       listener_(std::move(listener)),
@@ -84,7 +85,7 @@ CompleterPlan::Action Completer::next_action() {
   const ReportQueue::Look look = queue_.look();
   if (look.is_finished) plan_.on_finish();
   return plan_.next({.has_reports = look.has_waiting,
-                     .is_lease_lapsed = lease_->state() == Lease::State::lapsed,
+                     .is_lease_lapsed = lease_->get().state() == Lease::State::lapsed,
                      .circuits_at = circuits_->writes_at()},
                     SteadyClock::now());
 }

@@ -16,7 +16,7 @@
 #include "base/service.hpp"
 #include "base/tally.hpp"
 #include "circuits/circuits.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "report/awaited.hpp"
 #include "report/core/batch.hpp"
 #include "report/core/completer_plan.hpp"
@@ -36,7 +36,7 @@ namespace dogged::runtime {
 /// does not hold any more changes nothing; it is counted and logged.
 class Completer {
  public:
-  Completer(Service::Settings service, std::shared_ptr<const Lease> lease, std::shared_ptr<Circuits> circuits,
+  Completer(Service::Settings service, std::shared_ptr<const SharedLease> lease, std::shared_ptr<Circuits> circuits,
             std::shared_ptr<ReportListener> listener, std::shared_ptr<Tally> tally, AttemptLog log);
   ~Completer();
 
@@ -83,7 +83,7 @@ class Completer {
   void write_circuits();
   void notify_awaiting(const std::vector<TaskId>& ended);
 
-  const std::shared_ptr<const Lease> lease_;
+  const std::shared_ptr<const SharedLease> lease_;
   const std::shared_ptr<Circuits> circuits_;
   const std::shared_ptr<ReportListener> listener_;
   const std::shared_ptr<Tally> tally_;

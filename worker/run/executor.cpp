@@ -188,7 +188,7 @@ void Executor::State::run_tasks(Runner& runner) {
     runner.prepare();  // before the pool hands out a task, which would be lost if there is no memory
     // Before the lease is read: a renewal between the two must not make a lease look lapsed that never was.
     const TimePoint now = SteadyClock::now();
-    const Pool::Next next = pool.next(runner.slot, now, around.lease->held_until());
+    const Pool::Next next = pool.next(runner.slot, now, around.lease->get().held_until());
     if (next == Pool::Next::wait) {
       work_or_end.wait(lock);
       continue;

@@ -10,7 +10,7 @@
 #include <spdlog/logger.h>
 
 #include "base/tally.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "run/attempt_settings.hpp"
 #include "run/core/pool.hpp"
 #include "tasks/core/claimed_task.hpp"
@@ -55,7 +55,7 @@ class Executor {
   /// An abandoned thread uses the objects that are shared here even after the executor was destroyed.
   struct Surroundings {
     std::shared_ptr<spdlog::logger> log;
-    std::shared_ptr<const Lease> lease;
+    std::shared_ptr<const SharedLease> lease;
     std::shared_ptr<const Definitions> definitions;
     std::shared_ptr<Tally> tally;
     Listener& listener;

@@ -17,8 +17,8 @@
 
 namespace dogged::runtime {
 
-Services::Services(std::shared_ptr<Common> common, std::shared_ptr<Lease> lease, const db::ClockOffset& clock_offset,
-                   bool is_again)
+Services::Services(std::shared_ptr<Common> common, std::shared_ptr<SharedLease> lease,
+                   const db::ClockOffset& clock_offset, bool is_again)
     : common_(std::move(common)),
       lease_(std::move(lease)),
       circuits_(std::make_shared<Circuits>(common_->definitions, random_draw, common_->log)),
@@ -92,7 +92,7 @@ TimePoint Services::watch(TimePoint now) {
   }
   next = std::min(next, handlers_->break_if_stuck(common_->patience(Part::handlers).answer_within, now));
   on_lease(lease_->lapse_if_due(now));
-  next = std::min(next, lease_->lapses_at());
+  next = std::min(next, lease_->get().lapses_at());
   if (common_->carries_too_many()) common_->attention.wake();
   return next;
 }
@@ -155,7 +155,7 @@ void Services::log(Lease::Turn turn) const {
           event("lease_lapsed"), spdlog::level::err,
           "worker {} could not renew its lease for {}: its handlers are asked to stop, and nothing is written until "
           "PostgreSQL says whether the lease was ended",
-          lease_->id(), duration_to_text(lease_->length()));
+          lease_->id(), duration_to_text(lease_->get().length()));
     case Lease::Turn::regained:
       return common_->log->log(event("lease_regained"), spdlog::level::info,
                                "nobody had ended the lease of worker {}: what has finished counts", lease_->id());

@@ -32,7 +32,7 @@ class Steps;
 class Services final : public Executor::Listener, public LeaseKeeper::Listener {
  public:
   /// `is_again`: an earlier incarnation of this process has run.
-  Services(std::shared_ptr<Common> common, std::shared_ptr<Lease> lease, const db::ClockOffset& clock_offset,
+  Services(std::shared_ptr<Common> common, std::shared_ptr<SharedLease> lease, const db::ClockOffset& clock_offset,
            bool is_again);
   ~Services();
   Services(const Services&) = delete;
@@ -81,7 +81,7 @@ class Services final : public Executor::Listener, public LeaseKeeper::Listener {
   void on_lease(Lease::Turn turn) override;
 
   const std::shared_ptr<Common> common_;
-  const std::shared_ptr<Lease> lease_;
+  const std::shared_ptr<SharedLease> lease_;
   const std::shared_ptr<Circuits> circuits_;
   const std::shared_ptr<ClaimInbox> inbox_;
   const std::shared_ptr<Completer> completer_;

@@ -77,7 +77,7 @@ void StatusBoard::note(WorkerStatus::State state) {
   state_ = state;
 }
 
-void StatusBoard::serves(std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors) {
+void StatusBoard::serves(std::shared_ptr<const SharedLease> lease, std::shared_ptr<const Executors> executors) {
   const detail::Lock lock{mutex_};
   state_ = WorkerStatus::State::running;
   lease_ = std::move(lease);
@@ -97,7 +97,7 @@ WorkerStatus StatusBoard::read(TimePoint now) const {
   status.failures = failures_->read();
   const detail::Lock lock{mutex_};
   status.state = state_;
-  if (lease_) status.lease = status_of(*lease_, now);
+  if (lease_) status.lease = status_of(lease_->get(), now);
   if (!executors_) return status;
   for (const auto& executor : executors_->all()) status.queues.push_back({executor->queue(), executor->load()});
   return status;

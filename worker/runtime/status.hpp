@@ -13,7 +13,7 @@
 
 #include "base/failures.hpp"
 #include "base/tally.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "run/executors.hpp"
 
 namespace dogged::runtime {
@@ -61,7 +61,7 @@ class StatusBoard {
 
   void note(WorkerStatus::State state);
   /// The worker runs with this lease and these executors, which are read until rests() is called.
-  void serves(std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors);
+  void serves(std::shared_ptr<const SharedLease> lease, std::shared_ptr<const Executors> executors);
   void rests();
 
   [[nodiscard]] WorkerStatus read(TimePoint now) const;
@@ -76,7 +76,7 @@ class StatusBoard {
   const std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   mutable detail::Mutex mutex_;
   WorkerStatus::State state_ DOGGED_GUARDED_BY(mutex_) = WorkerStatus::State::starting;
-  std::shared_ptr<const Lease> lease_ DOGGED_GUARDED_BY(mutex_);
+  std::shared_ptr<const SharedLease> lease_ DOGGED_GUARDED_BY(mutex_);
   std::shared_ptr<const Executors> executors_ DOGGED_GUARDED_BY(mutex_);
 };
 

@@ -22,7 +22,7 @@ namespace {
 /// The board shows the executors of an incarnation while this lives, which is shorter than the services do.
 class Shown {
  public:
-  Shown(StatusBoard& board, std::shared_ptr<const Lease> lease, std::shared_ptr<const Executors> executors)
+  Shown(StatusBoard& board, std::shared_ptr<const SharedLease> lease, std::shared_ptr<const Executors> executors)
       : board_(board) {
     board_.serves(std::move(lease), std::move(executors));
   }
@@ -55,7 +55,7 @@ Worker::Worker(WorkerSettings settings, Definitions definitions, const std::shar
 Worker::~Worker() = default;
 
 void Worker::hold(const Registration& registered) {
-  lease_ = std::make_shared<Lease>(registered.worker_id, common_->settings.lease, registered.asked_at);
+  lease_ = std::make_shared<SharedLease>(registered.worker_id, common_->settings.lease, registered.asked_at);
   clock_offset_ = registered.clock;
 }
 
@@ -115,7 +115,7 @@ void Worker::wait_for_end(Incarnation& incarnation) {
     incarnation.on_seen({.has_defect = common_->defect.is_noted(),
                          .stop_requested = common_->stop.is_readable(),
                          .carries_too_many = common_->carries_too_many(),
-                         .lease = lease_->state()});
+                         .lease = lease_->get().state()});
   }
   if (incarnation.end() == Incarnation::End::too_many_abandoned) {
     common_->log->log(event("too_many_abandoned_threads"), spdlog::level::err,

@@ -25,7 +25,7 @@
 
 #include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "runtime/core/incarnation.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/shutting_down.hpp"
@@ -68,7 +68,8 @@ class Worker {
   [[nodiscard]] Shutdown shutdown_of(const Incarnation& incarnation) const;
 
   const std::shared_ptr<Common> common_;
-  std::shared_ptr<Lease> lease_;  // of this incarnation; null: the worker was told to stop before it could register
+  std::shared_ptr<SharedLease>
+      lease_;                     // of this incarnation; null: the worker was told to stop before it could register
   db::ClockOffset clock_offset_;  // measured when the worker registered
   bool is_again_ = false;         // an earlier incarnation of this process has run
   std::atomic<milliseconds> shutdown_limit_{milliseconds::max()};

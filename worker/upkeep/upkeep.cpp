@@ -31,9 +31,9 @@ std::optional<milliseconds> time_of(std::optional<std::int64_t> count) {
 
 }  // namespace
 
-Upkeep::Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings, std::shared_ptr<const Lease> lease,
-               std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
-               std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log)
+Upkeep::Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings,
+               std::shared_ptr<const SharedLease> lease, std::shared_ptr<const Definitions> definitions,
+               std::shared_ptr<ClaimInbox> claimer, std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log)
     : lease_(std::move(lease)),
       claimer_(std::move(claimer)),
       log_(log.log),
@@ -132,7 +132,7 @@ void Upkeep::ask(std::optional<milliseconds> look_back) {
                       .comes_first = due.comes_first,
                       .newest_began_ago = milliseconds{due.newest_began_ms_ago.value_or(0)},
                       .tick_due_in = time_of(due.tick_due_in_ms)};
-  if (!plan_.on_looked(found, *lease_, SteadyClock::now())) return;
+  if (!plan_.on_looked(found, lease_->get(), SteadyClock::now())) return;
   log_->log(event("renewals_awaited"), spdlog::level::info,
             "leases of other workers have lapsed; this worker's own was not renewed in time either: they get at least "
             "{} to renew them",

@@ -17,7 +17,7 @@
 #include "base/service.hpp"
 #include "base/session.hpp"
 #include "claim/inbox.hpp"
-#include "lease/core/lease.hpp"
+#include "lease/shared_lease.hpp"
 #include "report/recorded.hpp"
 #include "tasks/definition_fwd.hpp"
 #include "upkeep/adopted_declarations.hpp"
@@ -33,7 +33,7 @@ namespace dogged::runtime {
 class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
-  Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings, std::shared_ptr<const Lease> lease,
+  Upkeep(Service::Settings service, const UpkeepPlan::Settings& settings, std::shared_ptr<const SharedLease> lease,
          std::shared_ptr<const Definitions> definitions, std::shared_ptr<ClaimInbox> claimer,
          std::shared_ptr<DeclaredSchedules> schedules, AttemptLog log);
 
@@ -61,7 +61,7 @@ class Upkeep {
   void tell_of_refusals(const Rescued& rescued);
   void tell_of_expired();
 
-  const std::shared_ptr<const Lease> lease_;
+  const std::shared_ptr<const SharedLease> lease_;
   const std::shared_ptr<ClaimInbox> claimer_;
   const std::shared_ptr<spdlog::logger> log_;
   const AttemptLog attempt_log_;

@@ -1,6 +1,6 @@
 // Leases: which worker holds a task, for how long, and what becomes of the task when its worker is dead or taken for
 // dead.
-#include "lease/core/lease.hpp"
+#include "sql/lease.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/sinks/ringbuffer_sink.h>
 
+#include "lease/shared_lease.hpp"
 #include "run/executor.hpp"
-#include "sql/lease.hpp"
 #include "sql/registration.hpp"
 #include "sql/upkeep.hpp"
 #include "support/catch.hpp"
@@ -48,7 +48,7 @@ std::int64_t make_dead_worker(TestDatabase& database) {
 }
 
 /// The answer has come at once.
-void renew(runtime::Lease& lease) {
+void renew(runtime::SharedLease& lease) {
   const auto now = std::chrono::steady_clock::now();
   (void)lease.note_renewed(now, now);
 }
@@ -223,7 +223,7 @@ TEST_CASE("a refused rescue is logged once, is tried until it works, and holds u
   const std::int64_t rescuer = add_worker(database);
   const auto upkeep =
       test::start_upkeep(database, {.heartbeat = 1s},
-                         std::make_shared<runtime::Lease>(rescuer, 10s, std::chrono::steady_clock::now()), log);
+                         std::make_shared<runtime::SharedLease>(rescuer, 10s, std::chrono::steady_clock::now()), log);
   CHECK(eventually([&] { return database.history_of(id) == "1 lost true"; }));
   CHECK(eventually([&] { return database.value("select last_value >= 3 as value from dogged.refusals") == "t"; }));
   database.run("drop trigger refuse on dogged.task_attempts");
@@ -335,7 +335,7 @@ TEST_CASE("a worker that has not had the server for a while ends no leases befor
   const std::int64_t id = add_worker(database);
   (void)add_worker(database, "0");
   const auto log = std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
-  const auto lease = std::make_shared<runtime::Lease>(id, 1h, std::chrono::steady_clock::now() - 40min);
+  const auto lease = std::make_shared<runtime::SharedLease>(id, 1h, std::chrono::steady_clock::now() - 40min);
   const auto upkeep = test::start_upkeep(database, {.heartbeat = 1s}, lease, log);
   REQUIRE(upkeep_looks_again(database));
   REQUIRE(upkeep_looks_again(database));
@@ -351,7 +351,7 @@ TEST_CASE("a worker that had not had the server for a while lets the others rene
   const std::int64_t other = add_worker(database, "0");
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   const auto log = std::make_shared<spdlog::logger>("test", lines);
-  const auto lease = std::make_shared<runtime::Lease>(id, 1h, std::chrono::steady_clock::now() - 40min);
+  const auto lease = std::make_shared<runtime::SharedLease>(id, 1h, std::chrono::steady_clock::now() - 40min);
   renew(*lease);  // a moment ago, but after a long gap
   const auto upkeep = test::start_upkeep(database, {.heartbeat = 1s}, lease, log);
   REQUIRE(eventually([&] {
@@ -549,7 +549,7 @@ TEST_CASE("no handler begins once the time of the lease is over by the worker's 
   const auto run_under = [&](std::chrono::steady_clock::time_point asked_at) {
     runtime::Executor executor{{.queue = "default", .concurrency = 1},
                                {.log = spdlog::default_logger(),
-                                .lease = std::make_shared<runtime::Lease>(1, 30s, asked_at),
+                                .lease = std::make_shared<runtime::SharedLease>(1, 30s, asked_at),
                                 .definitions = definitions,
                                 .tally = tally,
                                 .listener = listener}};

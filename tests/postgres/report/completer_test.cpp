@@ -48,7 +48,7 @@ void hold_up_records_of(TestDatabase& database, TaskId id) {
 
 /// A completer without a worker.
 struct Parts {
-  Parts(const TestDatabase& database, std::shared_ptr<runtime::Lease> of_worker, detail::RegisteredTask task)
+  Parts(const TestDatabase& database, std::shared_ptr<runtime::SharedLease> of_worker, detail::RegisteredTask task)
       : lease(std::move(of_worker)),
         circuits(std::make_shared<runtime::Circuits>(
             std::make_shared<const runtime::Definitions>(runtime::make_definitions({std::move(task)})),
@@ -59,7 +59,7 @@ struct Parts {
 
   std::shared_ptr<spdlog::logger> log =
       std::make_shared<spdlog::logger>("completer", std::make_shared<spdlog::sinks::null_sink_mt>());
-  std::shared_ptr<runtime::Lease> lease;
+  std::shared_ptr<runtime::SharedLease> lease;
   std::shared_ptr<runtime::Circuits> circuits;
   runtime::Completer completer;
 };
@@ -77,7 +77,7 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
   held_up.exec("select pg_advisory_xact_lock(" + std::to_string(ids[1]) + ")");
 
   // Nothing is sent before the lease is renewed, so both reports are of one batch.
-  const auto lease = std::make_shared<runtime::Lease>(worker_id, 10s, SteadyClock::now() - 1min);
+  const auto lease = std::make_shared<runtime::SharedLease>(worker_id, 10s, SteadyClock::now() - 1min);
   (void)lease->lapse_if_due(SteadyClock::now());
   Parts parts{database, lease, test::does_nothing()};
   runtime::Completer& completer = parts.completer;
@@ -104,7 +104,7 @@ TEST_CASE("a completer that has written a part of its batch holds only the attem
 TEST_CASE("a completer writes the noted events of circuits before it ends, without a wake-up") {
   TestDatabase database;
   database.run("insert into dogged.circuits (name, generation) values ('api', 7)");
-  Parts parts{database, std::make_shared<runtime::Lease>(test::add_worker(database), 1min, SteadyClock::now()),
+  Parts parts{database, std::make_shared<runtime::SharedLease>(test::add_worker(database), 1min, SteadyClock::now()),
               test::registered(work, [](Context&, const auto&) {}, {.circuit = "api"})};
   REQUIRE(eventually([&] { return parts.completer.is_ready(); }));
   Report failed;

@@ -26,10 +26,10 @@ TEST_CASE("upkeep forgets a lost connection once PostgreSQL answers again, also 
                                                      out due_in_ms bigint)
     language sql as 'select 1, 0::bigint')");
   const auto lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(1000);
-  const auto upkeep =
-      test::start_upkeep(database, {.heartbeat = 1s},
-                         std::make_shared<runtime::Lease>(add_worker(database), 1h, std::chrono::steady_clock::now()),
-                         std::make_shared<spdlog::logger>("test", lines));
+  const auto upkeep = test::start_upkeep(
+      database, {.heartbeat = 1s},
+      std::make_shared<runtime::SharedLease>(add_worker(database), 1h, std::chrono::steady_clock::now()),
+      std::make_shared<spdlog::logger>("test", lines));
   const auto logged = [&](const std::string& words) {
     const auto all = lines->last_formatted();
     return std::any_of(all.begin(), all.end(), [&](const std::string& line) { return contains(line, words); });

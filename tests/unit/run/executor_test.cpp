@@ -56,7 +56,7 @@ TEST_CASE("threads that the system refuses are started when it has more, and bot
   test::CountingListener listener;
   runtime::Executor executor{{.queue = "mail", .concurrency = 2},
                              {.log = std::make_shared<spdlog::logger>("test", lines),
-                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .lease = std::make_shared<runtime::SharedLease>(1, 30s, std::chrono::steady_clock::now()),
                               .definitions = definitions,
                               .tally = std::make_shared<runtime::Tally>(),
                               .listener = listener}};
@@ -92,7 +92,7 @@ TEST_CASE("a broken invariant on a thread reaches the owner, and nothing waits f
       runtime::make_definitions(Tasks{}.add([](Context&, const nlohmann::json&) {}, Task<nlohmann::json>{"a"}).all()));
   runtime::Executor executor{{.queue = "mail", .concurrency = 1},
                              {.log = std::make_shared<spdlog::logger>("test"),
-                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .lease = std::make_shared<runtime::SharedLease>(1, 30s, std::chrono::steady_clock::now()),
                               .definitions = definitions,
                               .tally = std::make_shared<runtime::Tally>(),
                               .listener = listener}};
@@ -130,7 +130,7 @@ TEST_CASE("a thread that has no memory for its next attempt takes no task, so th
       runtime::make_definitions(Tasks{}.add([](Context&, const nlohmann::json&) {}, Task<nlohmann::json>{"a"}).all()));
   runtime::Executor executor{{.queue = "mail", .concurrency = 1},
                              {.log = std::make_shared<spdlog::logger>("test"),
-                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .lease = std::make_shared<runtime::SharedLease>(1, 30s, std::chrono::steady_clock::now()),
                               .definitions = definitions,
                               .tally = std::make_shared<runtime::Tally>(),
                               .listener = listener}};
@@ -157,7 +157,7 @@ TEST_CASE("a thread that runs tasks of several names counts each attempt under t
   test::CountingListener listener;
   runtime::Executor executor{{.queue = "mail", .concurrency = 1},
                              {.log = std::make_shared<spdlog::logger>("test"),
-                              .lease = std::make_shared<runtime::Lease>(1, 30s, std::chrono::steady_clock::now()),
+                              .lease = std::make_shared<runtime::SharedLease>(1, 30s, std::chrono::steady_clock::now()),
                               .definitions = definitions,
                               .tally = tally,
                               .listener = listener}};

@@ -12,32 +12,11 @@ namespace dogged::runtime {
 Lease::Lease(std::int64_t id, milliseconds length, SteadyClock::time_point asked_at)
     : id_(id), length_(length), held_until_(asked_at + length), renewed_at_(asked_at) {}
 
-Lease::State Lease::state() const {
-  const detail::Lock lock{mutex_};
-  return state_;
-}
-
-SteadyClock::time_point Lease::held_until() const {
-  const detail::Lock lock{mutex_};
-  return held_until_;
-}
-
-SteadyClock::time_point Lease::lapses_at() const {
-  const detail::Lock lock{mutex_};
-  return may_lapse() ? held_until_ : never;
-}
-
-SteadyClock::time_point Lease::renewed_at() const {
-  const detail::Lock lock{mutex_};
-  return renewed_at_;
-}
-
 milliseconds Lease::until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept {
   return holds_tasks ? heartbeat : std::min(2 * heartbeat, length_ / 3);
 }
 
-bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const {
-  const detail::Lock lock{mutex_};
+bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const noexcept {
   const SteadyClock::duration gap = std::max(last_gap_, now - renewed_at_);
   const bool was_early = last_gap_ < heartbeat;  // at a stop, the keeper renews the lease at once
   return (was_early ? std::max(gap, gap_before_) : gap) <= std::min<SteadyClock::duration>(3 * heartbeat, length_ / 2);
@@ -45,7 +24,6 @@ bool Lease::is_renewed_steadily(SteadyClock::time_point now, milliseconds heartb
 
 Lease::Turn Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::time_point now) {
   require_invariant(asked_at <= now, "a renewal is asked for before it is answered");
-  const detail::Lock lock{mutex_};
   if (state_ == State::ended) return Turn::none;
   const bool was_lapsed = state_ == State::lapsed || now >= held_until_;
   held_until_ = std::max(held_until_, asked_at + length_);
@@ -57,12 +35,10 @@ Lease::Turn Lease::note_renewed(SteadyClock::time_point asked_at, SteadyClock::t
 }
 
 Lease::Turn Lease::note_ended() {
-  const detail::Lock lock{mutex_};
   return std::exchange(state_, State::ended) == State::ended ? Turn::none : Turn::ended;
 }
 
 Lease::Turn Lease::lapse_if_due(SteadyClock::time_point now) {
-  const detail::Lock lock{mutex_};
   if (!may_lapse() || now < held_until_) return Turn::none;
   state_ = State::lapsed;
   return Turn::lapsed;

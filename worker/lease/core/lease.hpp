@@ -9,13 +9,11 @@
 #include <iosfwd>
 #include <string_view>
 
-#include <dogged/detail/mutex.hpp>
-
 #include "base/time.hpp"
 
 namespace dogged::runtime {
 
-/// Thread-safe.
+/// A value; SharedLease is for threads.
 class Lease {
  public:
   enum class State {
@@ -36,21 +34,21 @@ class Lease {
 
   [[nodiscard]] std::int64_t id() const noexcept { return id_; }
   [[nodiscard]] milliseconds length() const noexcept { return length_; }
-  [[nodiscard]] State state() const;
+  [[nodiscard]] State state() const noexcept { return state_; }
   /// When it lapses unless it is renewed.
-  [[nodiscard]] SteadyClock::time_point held_until() const;
+  [[nodiscard]] SteadyClock::time_point held_until() const noexcept { return held_until_; }
   /// When lapse_if_due() has something to do; never: the lease is lapsed or ended already.
-  [[nodiscard]] SteadyClock::time_point lapses_at() const;
+  [[nodiscard]] SteadyClock::time_point lapses_at() const noexcept { return may_lapse() ? held_until_ : never; }
 
   /// When the last renewal that was answered was asked for.
-  [[nodiscard]] SteadyClock::time_point renewed_at() const;
+  [[nodiscard]] SteadyClock::time_point renewed_at() const noexcept { return renewed_at_; }
   /// How long after a renewal the next one is asked for. The heartbeat while tasks are held, otherwise twice as long,
   /// but at most a third of the lease.
   [[nodiscard]] milliseconds until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept;
   /// Whether at most three heartbeats, and at most half of the lease, lie between its last two renewals, and between
   /// the last one and `now`. Then neither the server nor this process stood still. A renewal less than a heartbeat
   /// after the one before does not hide the gap before that one.
-  [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const;
+  [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const noexcept;
 
   /// The database has said at `now` that it renewed the lease, as it was asked to at `asked_at`. Turn::regained if the
   /// lease had lapsed by `now`, even if lapse_if_due() has not noted that, because executors go by the time alone.
@@ -61,18 +59,15 @@ class Lease {
   [[nodiscard]] Turn lapse_if_due(SteadyClock::time_point now);
 
  private:
-  [[nodiscard]] bool may_lapse() const DOGGED_REQUIRES(mutex_) {
-    return state_ == State::held || state_ == State::regained;
-  }
+  [[nodiscard]] bool may_lapse() const noexcept { return state_ == State::held || state_ == State::regained; }
 
-  const std::int64_t id_;
-  const milliseconds length_;
-  mutable detail::Mutex mutex_;
-  State state_ DOGGED_GUARDED_BY(mutex_) = State::held;
-  SteadyClock::time_point held_until_ DOGGED_GUARDED_BY(mutex_);
-  SteadyClock::time_point renewed_at_ DOGGED_GUARDED_BY(mutex_);
-  SteadyClock::duration last_gap_ DOGGED_GUARDED_BY(mutex_){0};  // between that renewal and the one before
-  SteadyClock::duration gap_before_ DOGGED_GUARDED_BY(mutex_){0};
+  std::int64_t id_;
+  milliseconds length_;
+  State state_ = State::held;
+  SteadyClock::time_point held_until_;
+  SteadyClock::time_point renewed_at_;
+  SteadyClock::duration last_gap_{0};  // between that renewal and the one before
+  SteadyClock::duration gap_before_{0};
 };
 
 /// Whether handlers are asked to stop, since other workers rescue their tasks, or may do so.
