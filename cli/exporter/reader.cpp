@@ -29,9 +29,6 @@ constexpr std::string_view lock_not_available = "55P03";
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-/// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
-/// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
-constexpr milliseconds least_look_back{120'000};
 constexpr std::int64_t most_waits = 500;
 
 double seconds_of_us(std::int64_t us) { return static_cast<double>(us) / 1e6; }
@@ -120,11 +117,9 @@ std::vector<FleetWorker> read_workers(const Asking& asking) {
   return workers;
 }
 
-milliseconds longest_lateness(const std::optional<std::vector<FleetWorker>>& workers) {
+milliseconds longest_lateness(const std::vector<FleetWorker>& workers) {
   milliseconds longest = least_look_back;
-  for (const FleetWorker& worker : workers.value_or(std::vector<FleetWorker>{})) {
-    longest = std::max(longest, worker.lease);
-  }
+  for (const FleetWorker& worker : workers) longest = std::max(longest, worker.lease);
   return longest;
 }
 
@@ -168,7 +163,7 @@ std::vector<Schedule> read_schedules(const Asking& asking) {
   return schedules;
 }
 
-/// New attempts, and how they were asked for.
+/// New attempts, and the question whose answer they are.
 struct NewAttempts {
   Unseen asked;
   std::vector<sql::ExporterAttempts::Row> rows;
@@ -346,18 +341,18 @@ void Reader::read_new(const Asking& asking, Query query, microseconds back, Read
   } catch (const DatabaseError& error) {
     if (error.sqlstate() != query_canceled || !now) throw;
     look_back.on_given_up(*std::move(now));
-    throw DatabaseError(error.message() + "; what ended since the reading before is not counted", error.hint(),
+    throw DatabaseError(error.message() + "; what this reading would have counted does not count", error.hint(),
                         error.sqlstate());
   }
   look_back.on_read(*std::move(now), back);
 }
 
 void Reader::ask_for_what_is_new(Reading& reading) {
-  const milliseconds back = longest_lateness(reading.workers);
+  if (reading.workers) look_back_ = longest_lateness(*reading.workers);
   std::vector<NewAttempts> found;
   ask(reading, Query::attempts, reading.new_attempts, [&](const Asking& asking) {
     std::vector<Attempts> attempts;
-    read_new(asking, Query::attempts, back, [&](const Unseen& unseen) {
+    read_new(asking, Query::attempts, look_back_, [&](const Unseen& unseen) {
       found.push_back({unseen, asking.connection.run(sql::ExporterAttempts{.bounds_us = in_us(retry_duration_buckets),
                                                                            .after_us = unseen.after_us,
                                                                            .until_us = unseen.until_us,
@@ -380,7 +375,7 @@ void Reader::ask_for_what_is_new(Reading& reading) {
   }
   ask(reading, Query::new_dead_letters, reading.new_dead_letters, [&](const Asking& asking) {
     std::vector<DeadLetters> letters;
-    read_new(asking, Query::new_dead_letters, back, [&](const Unseen& unseen) {
+    read_new(asking, Query::new_dead_letters, look_back_, [&](const Unseen& unseen) {
       const sql::ExporterNewDeadLetters statement{
           .after_us = unseen.after_us, .until_us = unseen.until_us, .since = unseen.snapshot};
       for (const auto& row : asking.connection.run(statement)) {
@@ -391,7 +386,7 @@ void Reader::ask_for_what_is_new(Reading& reading) {
   });
   ask(reading, Query::ticks, reading.new_ticks, [&](const Asking& asking) {
     std::vector<Ticks> ticks;
-    read_new(asking, Query::ticks, back, [&](const Unseen& unseen) {
+    read_new(asking, Query::ticks, look_back_, [&](const Unseen& unseen) {
       const sql::ExporterTicks statement{.bounds_us = in_us(retry_delay_buckets),
                                          .after_us = unseen.after_us,
                                          .until_us = unseen.until_us,

@@ -29,6 +29,9 @@ inline constexpr std::chrono::milliseconds longest_reading{7'000};
 inline constexpr int answers_apart = 100;
 inline constexpr std::chrono::minutes longest_apart{2};
 inline constexpr int refusals_apart = 3;
+/// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
+/// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
+inline constexpr std::chrono::milliseconds least_look_back{120'000};
 /// All dead letters are counted at most so often: a million take some tenths of a second.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
 
@@ -83,6 +86,7 @@ class Reader {
   bool is_aborted_ DOGGED_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point began_;  // of this reading
   std::map<Query, LookBack> look_backs_;
+  std::chrono::milliseconds look_back_ = least_look_back;  // as the last answer of Query::workers says
   Kept<std::vector<Queue>> queues_;
   Kept<std::vector<DeadLetters>> dead_letters_;
 };

@@ -25,7 +25,7 @@ std::vector<Unseen> LookBack::next(std::int64_t now_us, std::chrono::microsecond
   std::int64_t after = asked_until_.value_or(marks_.front().at_us - back.count());
   for (std::size_t i = 0; i < due(now_us, back); ++i) {
     const std::int64_t until = marks_[i].at_us - look_back_overlap.count();
-    after = std::max(after, earliest);
+    after = std::max(after, earliest - back.count());
     if (after < until) asked.push_back({.snapshot = marks_[i].snapshot, .after_us = after, .until_us = until});
     after = until;
   }

@@ -99,7 +99,8 @@ class ClaimPlan {
   void on_missed(bool has_ready, std::optional<milliseconds> due_in, TimePoint now);
   /// The settings of queues were asked for at `now`. on_queue_settings follows for each queue.
   void on_following(TimePoint now) noexcept { following_.on_asked(now); }
-  /// True if the queue's pause begins or ends with these settings. When a pause begins, next() gives tasks back.
+  /// True if the queue's pause begins or ends with these settings. After a pause has begun, next() asks for
+  /// give_back_paused.
   bool on_queue_settings(std::size_t queue, bool paused, std::optional<milliseconds> resumes_in, TimePoint now);
   void on_promoted(std::size_t count, TimePoint now);
   void on_due_time(std::optional<milliseconds> due_in, TimePoint now);

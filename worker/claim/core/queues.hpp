@@ -33,7 +33,7 @@ class ServedQueues {
     std::string name;
     State state = State::open;
     Watermarks watermarks = {};
-    bool holds_back = false;  ///< its pause has begun, and what was claimed ahead from it is not given back yet
+    bool holds_back = false;  ///< the pause has begun, and the worker still holds tasks that it claimed ahead
   };
   /// A part of a queue's places, for settle_watermarks.sql.
   struct Part {

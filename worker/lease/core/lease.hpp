@@ -22,11 +22,11 @@ class Lease {
     regained,  ///< it had lapsed, but no worker had ended it when it was renewed
     ended,     ///< the database says that it was ended
   };
-  /// What has become of the lease by a call.
+  /// How a call has changed the lease.
   enum class Turn {
     none,      ///< nothing that a worker acts on
-    lapsed,    ///< until the database says whether the lease was ended, nothing is written
-    regained,  ///< nobody had ended the lapsed lease: what has finished is written
+    lapsed,    ///< the worker writes nothing until the database says whether the lease was ended
+    regained,  ///< nobody had ended the lapsed lease: the completer writes its reports
     ended,     ///< other workers rescue the tasks: the database fences each report by itself
   };
 

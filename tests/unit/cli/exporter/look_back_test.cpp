@@ -12,7 +12,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr std::int64_t second = 1'000'000;
-constexpr seconds back{30};  // in place of two minutes, so that a walk has fewer steps
+constexpr seconds short_back{30};  // in place of two minutes, so that a walk has fewer steps
 
 /// A row that ended at one second and became visible at another.
 struct Row {
@@ -24,10 +24,10 @@ struct Row {
 /// Readings of these rows. A snapshot is the second at which it was taken.
 class Readings {
  public:
-  explicit Readings(std::vector<Row> rows) : rows_(std::move(rows)) {}
+  explicit Readings(std::vector<Row> rows, seconds back = short_back) : rows_(std::move(rows)), back_(back) {}
 
   void read(std::int64_t at) {
-    for (const Unseen& asked : look_back_.next(at * second, back)) {
+    for (const Unseen& asked : look_back_.next(at * second, back_)) {
       for (Row& row : rows_) {
         const bool is_in_range =
             row.ended * second >= asked.after_us && (!asked.until_us || row.ended * second < *asked.until_us);
@@ -36,16 +36,17 @@ class Readings {
         row.counted_at = at;
       }
     }
-    look_back_.on_read({std::to_string(at), at * second}, back);
+    look_back_.on_read({std::to_string(at), at * second}, back_);
   }
 
   void give_up(std::int64_t at) { look_back_.on_given_up({std::to_string(at), at * second}); }
 
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  [[nodiscard]] std::vector<Unseen> next(std::int64_t at) const { return look_back_.next(at * second, back); }
+  [[nodiscard]] std::vector<Unseen> next(std::int64_t at) const { return look_back_.next(at * second, back_); }
 
  private:
   std::vector<Row> rows_;
+  seconds back_;
   LookBack look_back_;
 };
 
@@ -86,7 +87,7 @@ TEST_CASE("each row that becomes visible within the look back counts once, whene
     for (const std::int64_t at : times) readings.read(at);
     for (const Row& row : readings.rows()) {
       const bool is_seen_by_first = row.visible <= first;
-      const bool is_in_time = row.visible - row.ended <= back.count();
+      const bool is_in_time = row.visible - row.ended <= short_back.count();
       if (is_seen_by_first ? row.counted == 0 : is_in_time ? row.counted == 1 : row.counted <= 1) continue;
       CAPTURE(times, row.ended, row.visible, row.counted);
       FAIL("counted " << row.counted << " times");
@@ -132,6 +133,20 @@ TEST_CASE("readings of each second ask for late rows each ten seconds") {
   CHECK(of_late_rows == 8);  // at 30, 40 … 100 s
 }
 
+TEST_CASE("a look back of an hour finds each row that becomes visible within the hour") {
+  std::vector<Row> rows;
+  for (std::int64_t ended = 0; ended <= 7200; ended += 7) {
+    for (const std::int64_t late : {0, 90, 600, 1800, 3600}) rows.push_back({ended, ended + late});
+  }
+  Readings readings{rows, seconds{3600}};
+  for (std::int64_t at = 0; at <= 14'400; at += 60) readings.read(at);
+  for (const Row& row : readings.rows()) {
+    if (row.counted == (row.visible > 0 ? 1 : 0)) continue;
+    CAPTURE(row.ended, row.visible, row.counted);
+    FAIL("counted " << row.counted << " times");
+  }
+}
+
 TEST_CASE("after a long absence the exporter asks for the last 15 minutes alone") {
   Readings readings{{}};
   for (const std::int64_t at : {0, 15, 30}) readings.read(at);
@@ -154,11 +169,11 @@ TEST_CASE("after a reading that took too long, rows count that it did not see") 
 
 TEST_CASE("rows that end after the server's clock was set back count once") {
   LookBack look_back;
-  look_back.on_read({"a", 1000 * second}, back);
-  look_back.on_read({"b", 1015 * second}, back);
-  CHECK(look_back.next(400 * second, back) ==
+  look_back.on_read({"a", 1000 * second}, short_back);
+  look_back.on_read({"b", 1015 * second}, short_back);
+  CHECK(look_back.next(400 * second, short_back) ==
         std::vector<Unseen>{{.snapshot = "b", .after_us = 370 * second, .until_us = std::nullopt}});
-  look_back.on_read({"c", 400 * second}, back);
-  CHECK(look_back.next(415 * second, back) ==
+  look_back.on_read({"c", 400 * second}, short_back);
+  CHECK(look_back.next(415 * second, short_back) ==
         std::vector<Unseen>{{.snapshot = "c", .after_us = 395 * second, .until_us = std::nullopt}});
 }
