@@ -6,6 +6,7 @@
 #include <dogged/circuit_breaker.hpp>
 #include <dogged/classification.hpp>
 #include <dogged/policy.hpp>
+#include <dogged/retry_metrics.hpp>
 #include <dogged/retry_options.hpp>
 
 #include "base/attempt_counts.hpp"
@@ -75,13 +76,18 @@ TEST_CASE("from a service's answer to the time of the next attempt nothing is al
   CHECK(decide([] { return classify_sqlstate("40001"); }) == 0);
 }
 
-TEST_CASE("counting a success allocates nothing after the first one of its task") {
+TEST_CASE("counting a success, of a retry too, allocates nothing after the first one of its task") {
   runtime::AttemptCounts attempts;
+  RetryMetrics retries;
+  const RetryPolicy policy = exponential(1s);
   OperationCounts operations;
   const runtime::CountedAttempt success{
       .queue = "a queue with a long name", .task = "a.task.with.a.long.name", .ran = 3ms};
   const auto count = [&] {
     attempts.ended(success);
+    for (const int retry : {0, 3}) {
+      retries.succeeded({.source = {.name = success.task}, .policy = policy, .retry = retry, .ran = 3ms});
+    }
     operations.sent(success.queue, success.task, no_label, 1);
     operations.ended(QueueOperation::settle, no_label, no_label, 3ms);
   };
