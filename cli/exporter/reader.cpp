@@ -163,7 +163,7 @@ std::vector<Schedule> read_schedules(const Asking& asking) {
   return schedules;
 }
 
-/// New attempts, and the question whose answer they are.
+/// New attempts, and the range and snapshot that they were asked for by.
 struct NewAttempts {
   Unseen asked;
   std::vector<sql::ExporterAttempts::Row> rows;
@@ -319,8 +319,8 @@ void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<
   answer = kept.answer;
 }
 
-/// Calls `read` in a transaction of one snapshot for what is new to the readings of `query`. The first reading finds
-/// nothing new, and calls nothing.
+/// Calls `read` for each range of rows that are new to `query`, in a transaction of one snapshot. The first reading has
+/// no such range.
 template <class Read>
 void Reader::read_new(const Asking& asking, Query query, microseconds back, Read read) {
   db::Connection& connection = asking.connection;

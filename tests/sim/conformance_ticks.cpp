@@ -125,7 +125,7 @@ void Comparison::set_schedule() {
 void Comparison::pause_schedule() {
   if (time_zone_.empty()) return;
   note_next_tick();
-  if (is_no_moment_for_ticks()) return;  // a pause fires what is due
+  if (is_no_moment_for_ticks()) return;  // a pause fires due ticks
   const bool pauses = !model_.durable().schedule.is_paused;
   note(pauses ? "pause the schedule" : "resume the schedule");
   if (pauses) {

@@ -1,4 +1,4 @@
-// The rows of a test's own statement, whose columns are read by their names. Statements of dogged have structs instead.
+// The rows of a test's own statement. Tests read columns by name. Statements of dogged have structs instead.
 #pragma once
 
 #include <algorithm>

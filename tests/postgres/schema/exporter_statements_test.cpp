@@ -1,4 +1,4 @@
-// The exporter's statements that count what is new: the rows that they find, and their plans on a long history.
+// The exporter's statements for new rows: the rows that each statement finds, and its plan on a long history.
 #include <cstdint>
 #include <optional>
 #include <set>

@@ -468,7 +468,7 @@ TEST_CASE("a claimer whose queues are all paused neither claims nor sleeps, and 
   CHECK(run_to(world, Step::follow_queues).step == Step::follow_queues);
 }
 
-TEST_CASE("a claimer gives back once what it claimed ahead from a queue when the queue's pause begins") {
+TEST_CASE("a claimer gives the tasks that it claimed ahead back once, when the pause of their queue begins") {
   World world;
   world.plan = ClaimPlan{{poll_interval, true}, {"a", "b", "c"}, world.now};
   (void)run_to(world, Step::follow_queues);
@@ -490,7 +490,7 @@ TEST_CASE("a claimer gives back once what it claimed ahead from a queue when the
   CHECK(given_back().empty());
 }
 
-TEST_CASE("a claimer that has lost its connection gives back what it claimed ahead from a paused queue") {
+TEST_CASE("a claimer that has lost its connection still gives back the tasks of a paused queue") {
   World world;
   (void)run_to(world, Step::follow_queues);
   world.plan.on_following(world.now);

@@ -69,8 +69,8 @@ class ServedQueues {
   };
   void on_settled(const std::vector<Settled>& settled, bool from_beginning);
   void set_paused(std::size_t queue, bool paused);
-  /// The queues, by index, whose pause has begun since the last call, and lasts. Running tasks go on at a pause. Tasks
-  /// that were claimed ahead are given back.
+  /// The indices of queues that were paused since the last call and still are. The worker gives back the tasks that it
+  /// claimed ahead from them. Running tasks go on.
   [[nodiscard]] std::vector<std::size_t> take_newly_paused();
   void forget_watermarks();
 
