@@ -194,14 +194,17 @@ std::vector<Waits> read_waits(const Asking& asking, const NewAttempts& attempts)
   return waits;
 }
 
-std::vector<DeadLetters> read_dead_letters(const Asking& asking) {
-  std::vector<DeadLetters> letters;
-  const sql::ExporterDeadLetters all{.most_codes = static_cast<std::int64_t>(most_error_codes),
-                                     .most = static_cast<std::int64_t>(limits::metric_series)};
-  for (const auto& row : rows_of(asking, all)) {
-    letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
+DeadLetterSlice read_dead_letters(const Asking& asking, std::int64_t after_us) {
+  DeadLetterSlice slice;
+  const sql::ExporterDeadLetters statement{.after_us = after_us,
+                                           .rows = dead_letters_a_slice,
+                                           .most_codes = static_cast<std::int64_t>(most_error_codes),
+                                           .most = static_cast<std::int64_t>(limits::metric_series)};
+  for (const auto& row : rows_of(asking, statement)) {
+    slice.letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
+    slice.end_us = row.end_us;
   }
-  return letters;
+  return slice;
 }
 
 }  // namespace
@@ -265,10 +268,9 @@ Reading Reader::ask_all() {
   ask(reading, Query::partitions, reading.partitions, read_partitions);
   ask(reading, Query::schedules, reading.schedules, read_schedules);
   ask_for_what_is_new(reading);
+  ask_for_dead_letters(reading);
   // Last, because a backlog of millions takes seconds.
-  ask_seldom(reading, Query::queues, milliseconds{0}, queues_, reading.queues, read_queues);
-  ask_seldom(reading, Query::dead_letters, between_counts_of_dead_letters, dead_letters_, reading.dead_letters,
-             read_dead_letters);
+  ask_for_queues(reading);
   return reading;
 }
 
@@ -300,23 +302,38 @@ void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, L
   reading.asked.push_back(ask(query, longest_statement, answer, look));
 }
 
-/// Its answers are at least `apart` apart, and take a hundredth of PostgreSQL's time if they are not longest_apart.
-template <class Answer, class Look>
-void Reader::ask_seldom(Reading& reading, Query query, milliseconds apart, Kept<Answer>& kept,
-                        std::optional<Answer>& answer, Look look) {
+void Reader::ask_for_queues(Reading& reading) {
   const auto begin = steady_clock::now();
-  if (begin >= kept.again_at) {
-    kept.answer.reset();
-    kept.asked = ask(query, longest_scan, kept.answer, look);
-    kept.asked_at = begin;
+  if (begin >= queues_.again_at) {
+    queues_.answer.reset();
+    queues_.asked = ask(Query::queues, longest_scan, queues_.answer, read_queues);
+    queues_.asked_at = begin;
     const steady_clock::duration took = steady_clock::now() - begin;
-    const steady_clock::duration fair = std::min<steady_clock::duration>(answers_apart * took, longest_apart);
-    if (!kept.answer) kept.asked.again_in_seconds = std::chrono::duration<double>(refusals_apart * took).count();
-    kept.again_at = begin + (kept.answer ? std::max<steady_clock::duration>(apart, fair) : refusals_apart * took);
+    const steady_clock::duration apart =
+        queues_.answer ? std::min<steady_clock::duration>(answers_apart * took, longest_apart) : refusals_apart * took;
+    if (!queues_.answer) queues_.asked.again_in_seconds = std::chrono::duration<double>(apart).count();
+    queues_.again_at = begin + apart;
   }
-  kept.asked.age_seconds = std::chrono::duration<double>(begin - kept.asked_at).count();
-  reading.asked.push_back(kept.asked);
-  answer = kept.answer;
+  queues_.asked.age_seconds = std::chrono::duration<double>(begin - queues_.asked_at).count();
+  reading.asked.push_back(queues_.asked);
+  reading.queues = queues_.answer;
+}
+
+/// While the first count goes on there is no answer, and no reason why not.
+void Reader::ask_for_dead_letters(Reading& reading) {
+  const auto begin = steady_clock::now();
+  Asked& asked = asked_for_dead_letters_;
+  if (const std::optional<std::int64_t> after_us = dead_letters_.next(begin)) {
+    std::optional<DeadLetterSlice> slice;
+    asked = ask(Query::dead_letters, longest_statement, slice,
+                [&](const Asking& asking) { return read_dead_letters(asking, *after_us); });
+    if (slice) dead_letters_.on_slice(*slice, begin);
+  }
+  if (const auto& answer = dead_letters_.answer(); answer && asked.why_not.empty()) {
+    asked.age_seconds = std::chrono::duration<double>(begin - answer->begun).count();
+    reading.dead_letters = answer->letters;
+  }
+  reading.asked.push_back(asked);
 }
 
 /// Calls `read` for each range of rows that are new to `query`, in a transaction of one snapshot. The first reading has

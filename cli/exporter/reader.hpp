@@ -9,22 +9,24 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <dogged/detail/mutex.hpp>
 
+#include "cli/exporter/core/dead_letter_count.hpp"
 #include "cli/exporter/core/look_back.hpp"
 #include "cli/exporter/reading.hpp"
 #include "db/connection.hpp"
 
 namespace dogged::cli::exporter {
 
-/// How long PostgreSQL may take for one statement, and for one that reads a whole table.
+/// How long PostgreSQL may take for one statement, and for Query::queues, which reads all live tasks.
 inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
-/// The reader repeats a whole-table question after 100 times the duration of its last answer. That rule costs a
-/// hundredth of a processor. After a refusal, the reader waits 3 times the duration of the refusal. Alerts of a backlog
+/// The reader repeats Query::queues after 100 times the duration of its last answer. That rule costs a hundredth of a
+/// processor. After a refusal, the reader waits 3 times the duration of the refusal. Alerts of a backlog
 /// need an answer every two minutes, so two minutes are the longest wait after an answer.
 inline constexpr int answers_apart = 100;
 inline constexpr std::chrono::minutes longest_apart{2};
@@ -32,8 +34,6 @@ inline constexpr int refusals_apart = 3;
 /// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
 /// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
 inline constexpr std::chrono::milliseconds least_look_back{120'000};
-/// All dead letters are counted at most so often: a million take some tenths of a second.
-inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
 
 /// Where a question is asked, and until when PostgreSQL may take for its statements.
 struct Asking {
@@ -56,10 +56,9 @@ class Reader {
   void abort() noexcept;
 
  private:
-  /// The last answer of a question that reads a whole table.
-  template <class Answer>
-  struct Kept {
-    std::optional<Answer> answer;
+  /// The last answer of Query::queues, which reads all live tasks.
+  struct KeptQueues {
+    std::optional<std::vector<Queue>> answer;
     Asked asked{};
     std::chrono::steady_clock::time_point asked_at{};
     std::chrono::steady_clock::time_point again_at{};  ///< when the question is asked again
@@ -73,12 +72,11 @@ class Reader {
   Asked ask(Query query, std::chrono::milliseconds longest, std::optional<Answer>& answer, Look look);
   template <class Answer, class Look>
   void ask(Reading& reading, Query query, std::optional<Answer>& answer, Look look);
-  template <class Answer, class Look>
-  void ask_seldom(Reading& reading, Query query, std::chrono::milliseconds apart, Kept<Answer>& kept,
-                  std::optional<Answer>& answer, Look look);
   template <class Read>
   void read_new(const Asking& asking, Query query, std::chrono::microseconds back, Read read);
   void ask_for_what_is_new(Reading& reading);
+  void ask_for_queues(Reading& reading);
+  void ask_for_dead_letters(Reading& reading);
 
   const Connect connect_;
   detail::Mutex mutex_;
@@ -87,8 +85,9 @@ class Reader {
   std::chrono::steady_clock::time_point began_;  // of this reading
   std::map<Query, LookBack> look_backs_;
   std::chrono::milliseconds look_back_ = least_look_back;  // as the last answer of Query::workers says
-  Kept<std::vector<Queue>> queues_;
-  Kept<std::vector<DeadLetters>> dead_letters_;
+  KeptQueues queues_;
+  DeadLetterCount dead_letters_;
+  Asked asked_for_dead_letters_{.query = Query::dead_letters, .seconds = 0};  // how the last slice went
 };
 
 }  // namespace dogged::cli::exporter

@@ -187,7 +187,7 @@ struct Asked {
   double seconds = 0;
   std::string why_not{};        ///< empty: it was answered
   double again_in_seconds = 0;  ///< for how long a refusal is kept; 0: until the next reading
-  double age_seconds = 0;       ///< since it was asked: an answer may be kept for several readings
+  double age_seconds = 0;  ///< of the answer, since its first statement: an answer may be kept for several readings
 };
 
 /// The answers. Nothing in place of an answer: the question was refused.
@@ -199,7 +199,7 @@ struct Reading {
   std::optional<std::vector<Waits>> new_waits;  ///< of new_attempts
   std::optional<std::vector<DeadLetters>> new_dead_letters;
   std::optional<std::vector<Ticks>> new_ticks;
-  std::optional<std::vector<DeadLetters>> dead_letters;  ///< the largest counts first, the others summed as `other`
+  std::optional<std::vector<DeadLetters>> dead_letters;  ///< each task and error code once, in order
   std::optional<std::vector<Circuit>> circuits;
   std::optional<std::vector<FleetWorker>> workers;
   std::optional<std::vector<Table>> tables;

@@ -73,7 +73,7 @@ void write_asked(MetricsWriter& writer, const std::vector<Asked>& asked) {
   writer.family("dogged_exporter_query_seconds", "gauge", "How long the query took when it was last asked.");
   for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.seconds);
   writer.family("dogged_exporter_query_age_seconds", "gauge",
-                "For how long the answer of the query has been kept; 0 if this reading has asked the query.");
+                "How old the answer of the query is; 0 if this reading has asked for all of it.");
   for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.age_seconds);
 }
 
@@ -125,10 +125,8 @@ void write_queues(MetricsWriter& writer, const std::map<std::string, Queue>& que
 }
 
 void write_dead_letters(MetricsWriter& writer, const std::vector<DeadLetters>& rows) {
-  MetricSeries<2, std::uint64_t, most_error_codes> series;
-  for (const DeadLetters& row : rows) series.at({row.task, row.error_type}) += row.count;
   writer.family("dogged_dead_letters", "gauge", "Dead letters that are there, counted at most every five minutes.");
-  for (const auto& [key, count] : sorted(series)) writer.sample({{"task", key[0]}, {"error_type", key[1]}}, count);
+  for (const DeadLetters& row : rows) writer.sample({{"task", row.task}, {"error_type", row.error_type}}, row.count);
 }
 
 /// As in the circuit breakers that operators know from other systems, and in queue_circuit_breaker_state of workers.

@@ -1,7 +1,8 @@
 // The metrics of `dogged exporter`. Pure.
 //
 // Gauges are those of the last reading. Counters and histograms add up what each reading found new, from 0 at the start
-// of the exporter. Each family is as bounded as a MetricSeries. Further series are summed under the label `other`.
+// of the exporter. Each family is as bounded as a MetricSeries: dogged_dead_letters by DeadLetterCount. Further series
+// are summed under the label `other`.
 #pragma once
 
 #include <array>
