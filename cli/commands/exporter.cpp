@@ -58,7 +58,7 @@ ExitCode export_metrics(const Invocation& invocation, const ExporterOptions& opt
   log->log(event("metrics_served"), spdlog::level::info, "metrics on http://{}/metrics, with /livez and /readyz",
            to_text(server.address()));
   while (!was_interrupted()) {
-    fleet.require_database_url();
+    fleet.require_going_on();
     pause(std::chrono::seconds{1});
   }
   fleet.stop();  // or the server would wait for scrapes that wait for the database

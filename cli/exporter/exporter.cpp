@@ -37,15 +37,15 @@ Exporter::~Exporter() {
 void Exporter::stop() {
   {
     const detail::Lock lock{mutex_};
-    has_ended_ = true;
+    state_ = State::ended;
   }
   changed_.notify_all();
   reader_.abort();
 }
 
-void Exporter::require_database_url() {
+void Exporter::require_going_on() {
   const detail::Lock lock{mutex_};
-  if (wrong_url_) std::rethrow_exception(wrong_url_);
+  if (why_ended_) std::rethrow_exception(why_ended_);
 }
 
 http::Page Exporter::page(std::string_view path, std::string_view accept) {
@@ -80,10 +80,10 @@ bool Exporter::refresh(detail::Lock& lock) {
 }
 
 void Exporter::wait_for_reading(detail::Lock& lock, steady_clock::time_point until) {
-  if (!is_reading_) is_wanted_ = true;
+  if (state_ == State::idle) state_ = State::wanted;
   changed_.notify_all();
   const std::uint64_t before = readings_;
-  while (readings_ == before && !has_ended_) {
+  while (readings_ == before && state_ != State::ended) {
     if (changed_.wait_until(lock, until)) continue;
     lose("PostgreSQL has not answered for 8 s");
     reader_.abort();
@@ -93,38 +93,35 @@ void Exporter::wait_for_reading(detail::Lock& lock, steady_clock::time_point unt
 
 void Exporter::serve() {
   while (wait_for_wish()) {
-    std::string why;
     try {
       publish(reader_.read());
-      continue;
-    } catch (const InvalidInput& error) {
-      if (end_if_first(std::current_exception())) return;
-      why = db::one_line(error.what());
     } catch (const std::exception& error) {
-      why = db::one_line(error.what());
+      if (is_over_after(error)) return;
+      const detail::Lock lock{mutex_};
+      lose(db::one_line(error.what()));
+      end_reading();
     }
-    const detail::Lock lock{mutex_};
-    lose(why);
-    end_reading();
   }
 }
 
 /// False: the exporter ends.
 bool Exporter::wait_for_wish() {
   detail::Lock lock{mutex_};
-  while (!is_wanted_ && !has_ended_) changed_.wait(lock);
-  is_wanted_ = false;
-  is_reading_ = true;
-  return !has_ended_;
+  while (state_ == State::idle) changed_.wait(lock);
+  if (state_ == State::ended) return false;
+  state_ = State::reading;
+  return true;
 }
 
-/// Only the first reading ends the exporter. A URL that becomes wrong later may be right again. `dogged dev down`
-/// removes the URL of its server, and `dogged dev up` restores the URL.
-bool Exporter::end_if_first(std::exception_ptr wrong_url) {
+/// Called in the handler of the error. Only the first reading ends the exporter for a wrong URL, because a URL that
+/// becomes wrong later may be right again: `dogged dev down` removes the URL of its server, and `dogged dev up`
+/// restores the URL.
+bool Exporter::is_over_after(const std::exception& error) {
   const detail::Lock lock{mutex_};
-  if (readings_ > 0) return false;
-  wrong_url_ = std::move(wrong_url);
-  has_ended_ = true;
+  const bool has_wrong_url = readings_ == 0 && dynamic_cast<const InvalidInput*>(&error) != nullptr;
+  if (!has_wrong_url && !db::is_defect(error)) return false;
+  why_ended_ = std::current_exception();
+  state_ = State::ended;
   changed_.notify_all();
   return true;
 }
@@ -137,7 +134,7 @@ void Exporter::publish(Reading reading) {
 }
 
 void Exporter::end_reading() {
-  is_reading_ = false;
+  if (state_ == State::reading) state_ = State::idle;
   ++readings_;
   read_at_ = steady_clock::now();
   changed_.notify_all();
@@ -161,7 +158,7 @@ void Exporter::tell_of(const std::vector<Asked>& asked) {
 }
 
 void Exporter::lose(const std::string& why) {
-  if (!was_told_of_loss_ && !has_ended_) {
+  if (!was_told_of_loss_ && state_ != State::ended) {
     log_->log(event("database_unreadable"), spdlog::level::warn,
               "the database cannot be read, and its metrics are left out: {}", why);
   }

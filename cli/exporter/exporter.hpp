@@ -33,19 +33,21 @@ class Exporter {
   /// Ends the statement that runs, and lets no scrape wait any more.
   void stop();
 
-  /// Throws InvalidInput if the first reading found that the database's URL is none. No reading follows then. A
-  /// database that is away is no error.
-  void require_database_url();
+  /// Throws what has ended the readings, so that the command ends too: InvalidInput if the first reading found that the
+  /// database's URL is none, or a defect (db::is_defect). A database that is away is no error.
+  void require_going_on();
 
   /// At most two threads wait here for PostgreSQL, so the server's third thread always answers /livez. `accept`: the
   /// request's header of that name; may be empty.
   [[nodiscard]] http::Page page(std::string_view path, std::string_view accept);
 
  private:
+  enum class State { idle, wanted, reading, ended };
+
   void serve();
   [[nodiscard]] bool wait_for_wish();
   void publish(Reading reading);
-  [[nodiscard]] bool end_if_first(std::exception_ptr wrong_url);
+  [[nodiscard]] bool is_over_after(const std::exception& error);
   [[nodiscard]] bool refresh(detail::Lock& lock) DOGGED_REQUIRES(mutex_);
   void wait_for_reading(detail::Lock& lock, std::chrono::steady_clock::time_point until) DOGGED_REQUIRES(mutex_);
   void tell_of(const std::vector<Asked>& asked) DOGGED_REQUIRES(mutex_);
@@ -56,10 +58,8 @@ class Exporter {
   Reader reader_;
   detail::Mutex mutex_;
   detail::Condition changed_;
-  bool is_wanted_ DOGGED_GUARDED_BY(mutex_) = true;
-  bool is_reading_ DOGGED_GUARDED_BY(mutex_) = false;
-  bool has_ended_ DOGGED_GUARDED_BY(mutex_) = false;
-  std::exception_ptr wrong_url_ DOGGED_GUARDED_BY(mutex_);
+  State state_ DOGGED_GUARDED_BY(mutex_) = State::wanted;
+  std::exception_ptr why_ended_ DOGGED_GUARDED_BY(mutex_);
   int waiting_ DOGGED_GUARDED_BY(mutex_) = 0;  // for a reading
   std::uint64_t readings_ DOGGED_GUARDED_BY(mutex_) = 0;
   std::chrono::steady_clock::time_point read_at_ DOGGED_GUARDED_BY(mutex_){};
