@@ -7,8 +7,8 @@
 
 namespace dogged {
 
-/// Most calls are for tasks that differ in their args alone. The client then looks at the first task for all of them: a
-/// task has 650 bytes, so that a thousand tasks leave the processor's first cache between two passes.
+/// Most calls are for tasks that differ in their args alone. The client then looks at the first task for all of them. A
+/// task has 650 bytes, so a thousand tasks do not stay in the processor's first cache between two passes.
 class NewTasks {
  public:
   /// Refers to `tasks`, at least one.

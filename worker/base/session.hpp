@@ -72,7 +72,7 @@ class Session {
   std::optional<db::Connection> connection_;
   detail::Mutex mutex_;
   db::Connection* breakable_ DOGGED_GUARDED_BY(mutex_) = nullptr;  // connection_, while other threads may break it
-  bool gave_up_ DOGGED_GUARDED_BY(mutex_) = false;                 // it has given up an answer since the last success
+  bool gave_up_ DOGGED_GUARDED_BY(mutex_) = false;  // the session has given up an answer since the last success
 };
 
 }  // namespace dogged::runtime

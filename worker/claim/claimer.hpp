@@ -1,8 +1,8 @@
 // Claims tasks for the executors, on a thread and a connection of its own. The claimer listens on the same connection,
 // so that no other thread or session has to be woken between a notification and the claim.
 //
-// plan.hpp decides what the claimer does next. plan.hpp also explains how the claimer sleeps, and why no wake-up is
-// missed. last_release.hpp decides how the claimer ends. The claimer carries both out.
+// core/plan.hpp decides what the claimer does next, and core/last_release.hpp how the claimer ends. The claimer carries
+// both out. core/sleep.hpp explains how the claimer sleeps, and why no wake-up is missed.
 #pragma once
 
 #include <cstdint>

@@ -97,8 +97,8 @@ class Executor {
   /// Takes the tasks that wait for a thread, and the expired tasks, out of the executor.
   [[nodiscard]] std::vector<ClaimedTask> take_back();
 
-  /// As take_back() if a task has waited for longer than `age`: other workers may run what this one, busier than
-  /// foreseen, cannot. Otherwise nothing.
+  /// As take_back() if a task has waited for longer than `age`. This worker is busier than foreseen, and other workers
+  /// may have a free thread. Otherwise nothing.
   [[nodiscard]] std::vector<ClaimedTask> take_back_older_than(milliseconds age);
 
   /// Waits until no task waits, runs or is being reported, or until `until`. True if there is none.

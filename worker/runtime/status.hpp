@@ -20,10 +20,10 @@ namespace dogged::runtime {
 
 struct WorkerStatus {
   enum class State {
-    starting,   ///< it connects, and registers itself
-    running,    ///< it claims tasks
-    stopping,   ///< it claims no more, and lets running attempts finish
-    beginning,  ///< its lease was lost: it registers itself again
+    starting,   ///< the worker connects, and registers itself
+    running,    ///< the worker claims tasks
+    stopping,   ///< the worker claims no more, and lets running attempts finish
+    beginning,  ///< the worker's lease was lost, and the worker registers itself again
     ended,
   };
   struct LeaseStatus {

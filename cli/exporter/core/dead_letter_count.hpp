@@ -1,8 +1,8 @@
 // The count of all dead letters, a slice in each reading.
 //
-// No index holds the task and the error code, so a count reads each dead letter: 0.3 s for a million, when a reading
-// counted all of them. A slice takes some 25 ms (decision 0015). The count of a million takes 20 readings, and the
-// exporter keeps its answer until the next count ends.
+// No index holds the task and the error code, so a count reads each dead letter. One reading took 0.3 s to count a
+// million. A slice takes some 25 ms (decision 0015), and a million take 20 readings. The exporter keeps the answer
+// until the next count ends.
 #pragma once
 
 #include <chrono>

@@ -285,11 +285,11 @@ struct DelayRange {
 [[nodiscard]] RetryPolicy policy_from_text(std::string_view text);
 
 /// `{"policy":"exponential","base_ms":30000,"multiplier":2.0,"max_retries":5,"max_delay_ms":3600000,
-///   "jitter":{"kind":"proportional","proportion":0.25}}`; `policy_from_json` reads it back and throws
-/// InvalidPolicy for text that is no JSON, an unknown key, a wrong type, a missing field, or a value out of its limits.
-/// `multiplier`, `max_delay_ms` and `jitter` may be missing: they have defaults. Of fixed, one form is
-/// written: `intervals_ms`, or `interval_ms` and `max_retries`.
-/// As text, so that a program may use nlohmann_json with any of its build options, or another library.
+///   "jitter":{"kind":"proportional","proportion":0.25}}`; `policy_from_json` reads this text back.
+/// The function throws InvalidPolicy for text that is no JSON, an unknown key, a wrong type, a missing field, or a
+/// value out of its limits. `multiplier`, `max_delay_ms` and `jitter` may be missing: they have defaults. Of fixed, one
+/// form is written: `intervals_ms`, or `interval_ms` and `max_retries`. As text, so that a program may use
+/// nlohmann_json with any of its build options, or another library.
 [[nodiscard]] std::string policy_to_json(const RetryPolicy& policy);
 [[nodiscard]] RetryPolicy policy_from_json(std::string_view text);
 

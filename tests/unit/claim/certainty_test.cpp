@@ -13,8 +13,6 @@ using Ask = Certainty::Ask;
 using State = Certainty::State;
 using dogged::test::start;
 
-namespace {}
-
 TEST_CASE("after a lost answer a new session begins, what is unknown is given back, and only then is the worker sure") {
   Certainty certainty;
   CHECK(certainty.next(start) == Ask::nothing);

@@ -10,8 +10,6 @@ using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using dogged::test::start;
 
-namespace {}
-
 TEST_CASE("claims are summed up once a second, and never while nothing was claimed since the last sum") {
   ClaimsSum sum;
   CHECK_FALSE(sum.is_due(start));

@@ -13,8 +13,6 @@ using namespace std::chrono_literals;
 using namespace dogged::runtime;
 using dogged::test::start;
 
-namespace {}  // namespace
-
 TEST_CASE("nothing is asked while nothing was claimed, and once a second while tasks are") {
   Settling settling{start};
   CHECK_FALSE(settling.take_question(start + 1h, true));

@@ -21,7 +21,7 @@ class LastRelease {
     give_back_unknown,  ///< tasks that run under this worker, but are unknown to it
     wait,               ///< until `until`: another session has locked the rows of some tasks
     given_back,         ///< nothing is left
-    given_up,           ///< the time is over: what is left is rescued when the lease has lapsed
+    given_up,           ///< the time is over: other workers rescue the rest when the lease has lapsed
   };
   struct Action {
     Step step = Step::given_up;

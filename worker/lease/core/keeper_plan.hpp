@@ -17,12 +17,12 @@ namespace dogged::runtime {
 class KeeperPlan {
  public:
   struct Settings {
-    milliseconds poll_interval{10'000};  ///< how often it asks at least for attempts to be cancelled
+    milliseconds poll_interval{10'000};  ///< the keeper asks at least so often for attempts to be cancelled
     bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
     milliseconds progress_interval{1'000};
   };
   enum class State {
-    deaf,       ///< it does not listen, at least not on this connection
+    deaf,       ///< the keeper does not listen, at least not on this connection
     listening,  ///< notifications arrive
     ended,      ///< the database says that the lease was ended
   };

@@ -3,7 +3,7 @@
 //
 //   unproven --the proof is written--> ready --the worker finishes--> finishing --the circuits had their turn--> ended
 //   unproven --the worker finishes--> ended
-//   ready, finishing --a batch is given up--> ended
+//   ready --a batch is given up--> ended
 //
 // Reports and events of circuits take turns: neither waits for more than one action of the other.
 #pragma once

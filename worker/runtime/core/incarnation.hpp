@@ -1,7 +1,8 @@
 // When a run of the services under one lease ends, and how. Pure: worker.cpp looks, and carries this out.
 //
-//   running --lease lapsed--> in_doubt --renewed or ended--> draining
-//   running, in_doubt --stop, defect, too many abandoned threads--> draining
+//   running --the lease lapsed--> in_doubt --the lease was regained or ended--> draining
+//   running --the lease was regained or ended, too many abandoned threads--> draining
+//   running, in_doubt --stop, defect--> draining
 #pragma once
 
 #include <iosfwd>

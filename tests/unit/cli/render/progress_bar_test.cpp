@@ -16,8 +16,6 @@ using dogged::test::CapturedErrors;
 using dogged::test::contains;
 using dogged::test::plain;
 
-namespace {}  // namespace
-
 TEST_CASE("a bar is filled as far as the work is done") {
   CHECK(progress_text("purged", 0, 8, 0ms, ascii) == "purged 0 of 8  ........................  0 %");
   CHECK(progress_text("purged", 2, 8, 0ms, ascii) == "purged 2 of 8  ######..................  25 %");
