@@ -4,6 +4,7 @@
 
 #include "database.hpp"
 #include "promises.hpp"
+#include "upkeep/core/lost_report.hpp"
 
 namespace dogged::sim {
 
@@ -79,13 +80,18 @@ std::optional<std::size_t> Database::rescue_batch(std::int64_t rescuer, std::int
 }
 
 void Database::rescue(TaskId id, Task& task, std::int64_t worker) {
-  lifecycle::TaskState state{.attempt = task.attempt,
-                             .retry_count = task.retry_count,
-                             .losses = task.losses,
-                             .cancel_requested = task.cancel_requested};
-  if (task.expires_at) state.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - now());
-  lifecycle::Transition to =
-      lifecycle::after_attempt(state, rules_of(task.kind), {lifecycle::Outcome::lost}, 0.0).value();
+  const lifecycle::Rules& rules = rules_of(task.kind);
+  runtime::LostAttempt lost{
+      .id = id,
+      .queue = task.queue,
+      .attempt = task.attempt,
+      .retry_count = task.retry_count,
+      .losses = task.losses,
+      .cancel_requested = task.cancel_requested,
+      .declared = {{.retry_lost = rules.retry_lost, .max_losses = rules.max_losses, .dead_letter = rules.dead_letter}}};
+  if (task.expires_at) lost.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - now());
+  const runtime::Report report = runtime::lost_report(lost, rules.policy, "its worker is lost", now());
+  lifecycle::Transition to = report.transition;
   if (mutant_ == Mutant::loss_that_does_not_count && to.next_run) --to.losses;
   if (mutant_ == Mutant::loss_without_a_row) {
     give_back(id, task);
@@ -93,7 +99,7 @@ void Database::rescue(TaskId id, Task& task, std::int64_t worker) {
     return;
   }
   record(id, task, to, worker);
-  if (to.next_run) run_again(id, task, *to.next_run, now());
+  if (to.next_run) run_again(id, task, *to.next_run, report.finished_at);
 }
 
 bool Database::mark_rescued(std::int64_t worker) {

@@ -1,7 +1,6 @@
 // See rescue.hpp.
 #include "upkeep/rescue.hpp"
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,20 +13,17 @@
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "lifecycle/lifecycle.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
 #include "retry/counted.hpp"
 #include "sql/report.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/core/claimed_task.hpp"
+#include "upkeep/core/lost_report.hpp"
 #include "upkeep/core/rescue_tasks.hpp"
 
 namespace dogged::runtime {
 namespace {
-
-/// Nothing tells when the handler of a lost attempt began. The database takes the time of the claim.
-constexpr std::chrono::hours longer_than_any_claim{24 * 3650};
 
 constexpr std::int64_t tasks_looked_for_at_once = 5000;
 
@@ -49,29 +45,20 @@ class Policies {
   std::map<std::string, RetryPolicy> by_json_;
 };
 
-Report lost_report(const sql::LostTasks::Row& lost, const RetryPolicy& policy, const std::string& message) {
-  lifecycle::TaskState task;
-  task.attempt = lost.attempt;
-  task.retry_count = lost.retry_count;
-  task.losses = lost.losses;
-  task.cancel_requested = lost.cancel_requested;
-  if (lost.expires_in_ms) task.expires_in = milliseconds{*lost.expires_in_ms};
-  lifecycle::Rules rules;  // the defaults if no worker has declared the task
-  rules.retry_lost = lost.retry_lost.value_or(rules.retry_lost);
-  rules.max_losses = lost.max_losses.value_or(rules.max_losses);
-  rules.dead_letter = lost.dead_letter.value_or(rules.dead_letter);
-  Report report;
-  report.id = lost.id;
-  report.name = lost.name;
-  report.queue = lost.queue;
-  report.retry_policy = &policy;
-  report.attempt = task.attempt;
-  report.transition = lifecycle::after_attempt(task, rules, {lifecycle::Outcome::lost}, 0.0).value();
-  report.finished_at = SteadyClock::now();
-  report.started_at = report.finished_at - longer_than_any_claim;
-  report.error_message = message;
-  report.trace = TraceContext::from_text(lost.trace_context.value_or(""));
-  return report;
+LostAttempt lost_attempt(sql::LostTasks::Row row) {
+  LostAttempt lost{.id = row.id,
+                   .name = std::move(row.name),
+                   .queue = std::move(row.queue),
+                   .attempt = row.attempt,
+                   .retry_count = row.retry_count,
+                   .losses = row.losses,
+                   .cancel_requested = row.cancel_requested,
+                   .trace = TraceContext::from_text(row.trace_context.value_or(""))};
+  if (row.expires_in_ms) lost.expires_in = milliseconds{*row.expires_in_ms};
+  if (row.retry_lost && row.max_losses && row.dead_letter) {
+    lost.declared = {.retry_lost = *row.retry_lost, .max_losses = *row.max_losses, .dead_letter = *row.dead_letter};
+  }
+  return lost;
 }
 
 /// Carries out what RescueTasks decides.
@@ -146,8 +133,9 @@ class Rescue {
     std::vector<Report> reports;
     std::set<TaskId> left;
     const bool is_only_rescuer = as_only_rescuer(worker, [&] {
-      for (const auto& lost : connection_.run(sql::LostTasks{.worker_id = worker, .claim_ids = claims})) {
-        reports.push_back(lost_report(lost, policies.of(lost.retry_policy), message));
+      for (auto& row : connection_.run(sql::LostTasks{.worker_id = worker, .claim_ids = claims})) {
+        const RetryPolicy& policy = policies.of(row.retry_policy);
+        reports.push_back(lost_report(lost_attempt(std::move(row)), policy, message, SteadyClock::now()));
       }
       if (reports.empty()) return;
       for (const auto& [id] : connection_.run(completion_of(worker, reports, SteadyClock::now()))) left.insert(id);

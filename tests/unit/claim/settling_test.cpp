@@ -25,9 +25,50 @@ TEST_CASE("nothing is asked while nothing was claimed, and once a second while t
   CHECK(settling.take_question(start + 1s, false));
 }
 
+TEST_CASE("positions are settled by the third answer, once the transactions that may have taken them have ended") {
+  using State = Settling::State;
+  Settling settling{start};
+  TimePoint now = start;
+  const auto state_after = [&](const Settling::Question& expected, const Settling::Answer& answer) {
+    settling.on_claimed(1);
+    now += 1s;
+    const auto question = settling.take_question(now, false);
+    REQUIRE(question == expected);
+    REQUIRE(settling.on_answer(*question, answer, now, now) == Settling::Outcome::taken);
+    return settling.state();
+  };
+  CHECK(settling.state() == State::unknown);
+  CHECK(state_after({{0, 0}}, {10, 12, 5}) == State::position_known);
+  CHECK(state_after({{0, 0}}, {10, 14, 8}) == State::awaiting_transactions);  // of the positions up to 5
+  CHECK(state_after({{5, 14}}, {13, 20, 9}) == State::awaiting_transactions);
+  CHECK(state_after({{5, 14}}, {14, 21, 9}) == State::settled);
+  CHECK(state_after({{9, 21}}, {20, 22, 11}) == State::settled);  // up to 5 as before
+  CHECK(state_after({{9, 21}}, {21, 23, 12}) == State::settled);
+  CHECK(state_after({{11, 23}}, {23, 24, 12}) == State::settled);
+  settling.forget(now);
+  CHECK(settling.state() == State::unknown);
+  CHECK(state_after({{0, 0}}, {3, 3, 2}) == State::position_known);  // of another server, which is behind the first
+}
+
+TEST_CASE("only what was settled is looked through again") {
+  Settling settling{start};
+  TimePoint now = start;
+  for (const auto last_before : {Settling::State::unknown, Settling::State::position_known,
+                                 Settling::State::awaiting_transactions, Settling::State::settled}) {
+    CHECK(settling.state() == last_before);
+    now += 1h;
+    settling.on_claimed(1);
+    const auto question = settling.take_question(now, false);
+    REQUIRE(question);
+    CHECK(question->from_beginning == (last_before == Settling::State::settled));
+    (void)settling.on_answer(*question, {10, 10, 5}, now, now);
+  }
+}
+
 TEST_CASE("an answer to a question that was not asked is a mistake of dogged") {
   Settling settling{start};
   CHECK_THROWS_AS(settling.on_answer({{5, 10}, false}, {10, 10, 5}, start, start), std::logic_error);
+  CHECK_THROWS_AS(settling.on_answer({{0, 0}, true}, {10, 10, 5}, start, start), std::logic_error);
 }
 
 TEST_CASE("an empty queue is settled early where many tasks have ended in it") {

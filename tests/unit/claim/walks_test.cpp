@@ -514,6 +514,7 @@ struct SettlingWorld {
     const auto question = settling.take_question(now, true);
     REQUIRE(question);
     Settling::Answer answer{.oldest = open.empty() ? next_transaction : open.front().id, .next = next_transaction++};
+    const Settling::State before = settling.state();
     std::vector<ServedQueues::Settled> settled;
     for (const auto& [queue, range] : queues.unsettled(question->positions.last, question->from_beginning)) {
       if (answer.oldest < question->positions.next_transaction) break;
@@ -524,6 +525,26 @@ struct SettlingWorld {
     answer.last_position = last_position;
     queues.on_settled(settled, question->from_beginning);
     REQUIRE(settling.on_answer(*question, answer, now, now) == Settling::Outcome::taken);
+    check_state(before, answer.oldest >= question->positions.next_transaction);
+  }
+
+  /// The states follow in their order. Only the last answer waits, for open transactions, and nothing leads back.
+  void check_state(Settling::State before, bool have_ended) const {
+    using State = Settling::State;
+    INFO(trace);
+    switch (before) {
+      case State::unknown:
+        REQUIRE(settling.state() == State::position_known);
+        return;
+      case State::position_known:
+        REQUIRE(settling.state() == State::awaiting_transactions);
+        return;
+      case State::awaiting_transactions:
+        REQUIRE(settling.state() == (have_ended ? State::settled : State::awaiting_transactions));
+        return;
+      case State::settled:
+        REQUIRE(settling.state() == State::settled);
+    }
   }
 
   /// No place is settled where a task is ready, or where an open transaction may still make one ready.

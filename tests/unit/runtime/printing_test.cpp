@@ -33,8 +33,8 @@ void check_printed(const Values&... values) {
 
 TEST_CASE("a failed check prints the states, questions and steps of the cores in words") {
   check_printed(Certainty::State::sure, Certainty::Ask::nothing, DueTime::State::none, DueTime::Ask::promote,
-                ServedQueues::State::open, Settling::Outcome::taken, Sleep::State::busy, Sleep::Ask::wake_up,
-                Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
+                ServedQueues::State::open, Settling::State::settled, Settling::Outcome::taken, Sleep::State::busy,
+                Sleep::Ask::wake_up, Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
   check_printed(Record::perhaps_committed, Lease::State::held, Lease::Turn::lapsed, KeeperPlan::State::deaf,
                 KeeperPlan::Step::beat);
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,

@@ -18,7 +18,7 @@ constexpr int rarely = 200;  // times as long as it took
 }  // namespace
 
 std::optional<Settling::Question> Settling::take_question(TimePoint now, bool has_empty_queue) {
-  if (settled_ > 0 && now >= look_through_all_at_) {
+  if (state_ == State::settled && now >= look_through_all_at_) {
     look_through_all_at_ = now + between_looks_through_all;  // even if the question fails
     return question(true);
   }
@@ -29,17 +29,17 @@ std::optional<Settling::Question> Settling::take_question(TimePoint now, bool ha
 }
 
 Settling::Question Settling::question(bool from_beginning) const {
-  return {from_beginning ? Positions{settled_, 0} : waits_for_.value_or(Positions{}), from_beginning};
+  if (from_beginning) return {Positions{settled_, 0}, true};
+  // The first two questions settle nothing. The answers are wanted.
+  return {awaits_transactions() ? awaited_ : Positions{}, false};
 }
 
 Settling::Outcome Settling::on_answer(const Question& asked, const Answer& answer, TimePoint asked_at,
                                       TimePoint answered_at) {
-  require_invariant(asked == question(asked.from_beginning), "watermarks are settled by the question that was asked");
-  if (answer.last_position < last_position_) return Outcome::sequence_set_back;
-  if (answer.oldest >= asked.positions.next_transaction) {
-    settled_ = asked.positions.last;
-    if (last_position_ > 0) waits_for_ = Positions{last_position_, answer.next};
-  }
+  require_invariant(asked == question(asked.from_beginning) && (!asked.from_beginning || state_ == State::settled),
+                    "watermarks are settled by the question that was asked");
+  if (state_ != State::unknown && answer.last_position < last_position_) return Outcome::sequence_set_back;
+  take(asked, answer);
   last_position_ = answer.last_position;
   claimed_ = 0;
   ask_at_ = asked_at + between_questions;
@@ -50,11 +50,41 @@ Settling::Outcome Settling::on_answer(const Question& asked, const Answer& answe
   return Outcome::taken;
 }
 
+void Settling::take(const Question& asked, const Answer& answer) {
+  switch (state_) {
+    case State::unknown:
+      state_ = State::position_known;
+      return;
+    case State::position_known:
+      state_ = State::awaiting_transactions;
+      break;
+    case State::awaiting_transactions:
+    case State::settled:
+      if (answer.oldest < asked.positions.next_transaction) return;
+      state_ = State::settled;
+      settled_ = asked.positions.last;
+      break;
+  }
+  awaited_ = Positions{last_position_, answer.next};
+}
+
 void Settling::forget(TimePoint now) {
-  waits_for_.reset();
-  settled_ = 0;
-  last_position_ = 0;
+  state_ = State::unknown;
   look_through_all_at_ = now + between_looks_through_all;
+}
+
+std::string_view to_text(Settling::State state) noexcept {
+  switch (state) {
+    case Settling::State::unknown:
+      return "unknown";
+    case Settling::State::position_known:
+      return "position known";
+    case Settling::State::awaiting_transactions:
+      return "awaiting transactions";
+    case Settling::State::settled:
+      break;
+  }
+  return "settled";
 }
 
 std::string_view to_text(Settling::Outcome outcome) noexcept {
@@ -67,6 +97,7 @@ std::string_view to_text(Settling::Outcome outcome) noexcept {
   return "sequence set back";
 }
 
+std::ostream& operator<<(std::ostream& out, Settling::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, Settling::Outcome outcome) { return out << to_text(outcome); }
 
 std::ostream& operator<<(std::ostream& out, const Settling::Question& question) {

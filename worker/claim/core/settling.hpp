@@ -1,8 +1,7 @@
 // When the watermarks of the queues are settled, and up to which position. Pure.
 //
-// A transaction that took a position may make it a ready task as long as the transaction is open. So three questions
-// come before a position is passed over for good. The first learns the last position that was given out. The second
-// learns which transactions may have taken one up to there. The third learns that all of those have ended.
+// A transaction that took a position may make it a ready task as long as the transaction is open. So three answers come
+// before a position is passed over for good: State names what each of them teaches.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +16,12 @@ namespace dogged::runtime {
 
 class Settling {
  public:
+  enum class State {
+    unknown,                ///< the last position that was given out is to be learnt
+    position_known,         ///< the transactions are to be learnt that may have taken a position up to that one
+    awaiting_transactions,  ///< all of these transactions must end
+    settled,                ///< they have: positions are passed over for good, and the next await their transactions
+  };
   /// Positions up to `last` were given out to transactions before `next_transaction`.
   struct Positions {
     std::int64_t last = 0;
@@ -40,6 +45,8 @@ class Settling {
 
   explicit Settling(TimePoint now) { forget(now); }
 
+  [[nodiscard]] State state() const noexcept { return state_; }
+
   /// The question to ask now, if any. `has_empty_queue`: a claim of that queue walks over all tasks that have ended.
   [[nodiscard]] std::optional<Question> take_question(TimePoint now, bool has_empty_queue);
 
@@ -52,17 +59,22 @@ class Settling {
   void forget(TimePoint now);
 
  private:
+  [[nodiscard]] bool awaits_transactions() const noexcept { return state_ >= State::awaiting_transactions; }
   [[nodiscard]] Question question(bool from_beginning) const;
+  void take(const Question& asked, const Answer& answer);
 
-  std::size_t claimed_ = 0;  // tasks since the last answer
+  State state_ = State::unknown;
+  std::int64_t last_position_ = 0;  // by the last answer, from position_known on
+  Positions awaited_{};             // of the transactions that must end first, from awaiting_transactions on
+  std::int64_t settled_ = 0;        // once settled, no open transaction can still use a position up to this one
+  std::size_t claimed_ = 0;         // tasks since the last answer
   TimePoint ask_at_{};
   TimePoint look_through_all_at_{};
-  std::optional<Positions> waits_for_;  // the transactions of these positions must end first
-  std::int64_t settled_ = 0;            // no open transaction can still use a position up to this one
-  std::int64_t last_position_ = 0;      // by the last answer; 0: unknown
 };
 
+[[nodiscard]] std::string_view to_text(Settling::State state) noexcept;
 [[nodiscard]] std::string_view to_text(Settling::Outcome outcome) noexcept;
+std::ostream& operator<<(std::ostream& out, Settling::State state);
 std::ostream& operator<<(std::ostream& out, Settling::Outcome outcome);
 std::ostream& operator<<(std::ostream& out, const Settling::Question& question);
 
