@@ -84,6 +84,8 @@ enum class Mutant {
   ignores_a_lost_answer,                  ///< the claimer goes on after a lost answer as if nothing was asked
   sleeps_before_it_listens,               ///< notifications of before are lost
   forgets_a_deferral,                     ///< the claimer never promotes a task that waits for its retry
+  keeps_tasks_of_a_paused_queue,          ///< a pause makes a worker give nothing back
+  follows_no_pause,                       ///< workers claim from paused queues
   stops_without_giving_back,              ///< a worker that stops leaves its tasks to be rescued
   interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
@@ -195,6 +197,8 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(ignores_a_lost_answer), "G10"},
     MutantRow{DOGGED_MUTANT(sleeps_before_it_listens), "G14"},
     MutantRow{DOGGED_MUTANT(forgets_a_deferral), "G1"},
+    MutantRow{DOGGED_MUTANT(keeps_tasks_of_a_paused_queue), "G14"},
+    MutantRow{DOGGED_MUTANT(follows_no_pause), "G14"},
     MutantRow{DOGGED_MUTANT(stops_without_giving_back), "G9"},
     MutantRow{DOGGED_MUTANT(interrupts_what_has_not_begun), "G2"},
     MutantRow{DOGGED_MUTANT(spends_a_retry_on_an_interruption), "G9"},

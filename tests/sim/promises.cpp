@@ -142,6 +142,11 @@ void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, T
           Named{id, attempt});
 }
 
+void a_lapse_stops_handlers(TaskId id, int attempt, runtime::Lease::State lease, StopReason reason) {
+  require(lease != runtime::Lease::State::lapsed || reason != StopReason::none, "G7",
+          "a worker whose lease has lapsed asks its handlers to stop", Named{id, attempt}, " was not asked");
+}
+
 void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration longest) {
   require(ran <= longest, "G11", "a timeout ends the attempt in any case", Named{id, attempt}, " ran for ", InMs{ran},
           ", and may for ", InMs{longest});
@@ -257,6 +262,22 @@ void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, i
   require(found != begun.end() && found->second.at <= until, "G14", "a task begins when it is ready, told or not",
           what + ": " + named(attempt.first, attempt.second) +
               (found == begun.end() ? " does not" : " does " + in_ms(found->second.at - until) + " late"));
+}
+
+void a_pause_holds_back_what_has_not_begun(const std::string& queue, TimePoint until, const Database& database,
+                                           const Begun& begun) {
+  for (const TaskId id : database.live()) {
+    const Task& task = database.tasks().at(id);
+    if (task.queue != queue || task.state != Task::State::running) continue;
+    require(begun.contains({id, task.attempt}), "G14", "workers give back what has not begun of a paused queue",
+            Named{id, task.attempt}, " is held under lease ", task.worker);
+  }
+  for (const auto& [attempt, begin] : begun) {
+    const auto task = database.tasks().find(attempt.first);
+    if (task == database.tasks().end() || task->second.queue != queue) continue;  // a failover has lost the task
+    require(begin.at <= until, "G14", "no task of a paused queue begins", Named{attempt.first, attempt.second},
+            " does, ", InMs{begin.at - until}, " after workers know of the pause");
+  }
 }
 
 void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Database& database, const Begun& begun,

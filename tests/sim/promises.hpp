@@ -20,8 +20,8 @@
 //     lets_a_refusal_stop_all_rescues, rescue_that_wakes_nobody, stops_before_its_rescue.
 //   G6, after the faults: losses_are_counted (of a_history_follows_the_rules).
 //     Mutants: loss_that_does_not_count.
-//   G7, at each end of a lease, begin and rescue: a_worker_knows_first, no_attempt_begins_that_was_rescued,
-//     a_loss_follows_the_end_of_its_lease.
+//   G7, at each end of a lease, begin, end and rescue: a_worker_knows_first, no_attempt_begins_that_was_rescued,
+//     a_lapse_stops_handlers, a_loss_follows_the_end_of_its_lease.
 //     Mutants: claim_of_an_ended_lease, rescue_of_live_leases, lease_ended_before_its_lapse,
 //     begins_after_the_lapse, renewal_counts_from_its_answer.
 //   G8, at each claim: no_retry_is_early.
@@ -30,7 +30,8 @@
 //     a_history_follows_the_rules), a_shutdown_loses_nothing; one stops without a server:
 //     a_worker_that_is_stopped_ends.
 //     Mutants: stops_without_giving_back, spends_a_retry_on_an_interruption, tries_reports_for_ever.
-//   G10, in the calm: the server is away: what_has_finished_counts, no_live_lease_is_ended.
+//   G10, in the calm: the server is away, also for longer than leases last: what_has_finished_counts,
+//     no_live_lease_is_ended.
 //     Mutants: forgets_what_is_reported, drops_a_report, ignores_a_lost_answer,
 //     ends_leases_once_the_server_is_back.
 //   G11, at each end of an attempt: every_handler_ends_in_time.
@@ -43,6 +44,8 @@
 //     Mutants: promotion_at_an_old_place, no_notification, made_ready_at_an_old_place,
 //     wake_up_of_an_old_session, reschedule_without_a_notification, sleeps_before_it_listens,
 //     waits_for_a_notification.
+//     Beside it, as docs/queues.md says of a pause, in the calm: a queue is paused while claimed tasks wait for a
+//     thread: a_pause_holds_back_what_has_not_begun. Mutants: keeps_tasks_of_a_paused_queue, follows_no_pause.
 //   G15, after the faults: a_call_takes_effect_once.
 //     Mutants: call_that_takes_effect_again.
 //   G16, at each begin and report: nothing_begins_after_it_expired, no_retry_comes_after_expiry.
@@ -98,8 +101,11 @@
 #include <utility>
 #include <vector>
 
+#include <dogged/context.hpp>
+
 #include "circuits/core/ledger.hpp"
 #include "database.hpp"
+#include "lease/core/lease.hpp"
 
 namespace dogged::sim::promises {
 
@@ -191,6 +197,8 @@ void no_debounce_goes_on_for_ever(TaskId id, TimePoint due, TimePoint enqueued_a
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first);
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts);
 void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, TimePoint database_now);
+/// An attempt ends, by itself or given up. `lease`: as its worker knows it.
+void a_lapse_stops_handlers(TaskId id, int attempt, runtime::Lease::State lease, StopReason reason);
 void every_handler_ends_in_time(TaskId id, int attempt, Duration ran, Duration longest);
 /// `held_until`: by the worker whose lease another worker ends at `now`.
 void a_worker_knows_first(int worker, TimePoint held_until, TimePoint now);
@@ -249,6 +257,10 @@ void hold_after_the_faults(const Database& database, const Begun& begun, const s
 
 void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, int> attempt, const Begun& begun,
                                     TimePoint until);
+/// The queue is paused, and workers had until `until` to notice. No worker holds a task of the queue that has not
+/// begun, and none has begun since.
+void a_pause_holds_back_what_has_not_begun(const std::string& queue, TimePoint until, const Database& database,
+                                           const Begun& begun);
 /// The worker of `lost` has died. The task has ended, or its next attempt has begun by `until`.
 void a_lost_task_begins_again_in_time(std::pair<TaskId, int> lost, const Database& database, const Begun& begun,
                                       TimePoint until);

@@ -630,6 +630,9 @@ class Run {
       if (time > scheduler_.now()) continue;
       promises::a_task_begins_when_it_is_ready("a retry", attempt, world_.begun, time);
     }
+    // Last, so that the seeds of before go on as they did until here.
+    if (scheduler_.chance(25)) a_queue_is_paused();
+    if (scheduler_.chance(25)) leases_lapse_before_reports_are_written();
   }
 
   /// A worker that was stopped, and stood still meanwhile, begins again late. If that is just when the server is back,
@@ -661,9 +664,9 @@ class Run {
   }
 
   /// So many that workers claim ahead afterwards.
-  void run_quick_handlers(int how_many) {
+  void run_quick_handlers(int how_many, const std::string& queue) {
     Database::Transaction transaction = database_.begin();
-    database_.enqueue(transaction, how_many, {.queue = any_queue()});
+    database_.enqueue(transaction, how_many, {.queue = queue});
     database_.commit(transaction);
     run_until(scheduler_.now() + 3s);
   }
@@ -933,7 +936,7 @@ class Run {
 
   void all_stop_in_turn() {
     const std::size_t lost = promises::count_lost(database_);
-    run_quick_handlers(100);
+    run_quick_handlers(100, any_queue());
     for (const auto& worker : workers_) {
       (void)begin_long_handlers(8);  // more than threads: some are claimed ahead
       worker->stop(scheduler_.between(1ms, 500ms));
@@ -942,6 +945,50 @@ class Run {
     until_all_have_ended();
     promises::a_shutdown_loses_nothing(lost, database_);
     promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
+  }
+
+  /// While tasks that workers have claimed ahead wait for threads, which are busy for at least a second.
+  void a_queue_is_paused() {
+    const std::string& queue = any_queue();
+    run_quick_handlers(200, queue);
+    world_.faults.long_attempts = 100;
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, 40, {.queue = queue});
+    database_.commit(transaction);
+    const auto has_waiting = [&queue](const auto& worker) { return worker->has_waiting(queue); };
+    const TimePoint limit = scheduler_.now() + world_.latest_begin();
+    while (std::none_of(workers_.begin(), workers_.end(), has_waiting) && scheduler_.now() < limit) {
+      run_until(scheduler_.now() + 1ms);
+    }
+    run_until(scheduler_.now() + scheduler_.between(0us, 100ms));
+    world_.trace("the queue " + queue + " is paused");
+    set_paused(queue, true);
+    const TimePoint until = scheduler_.now() + world_.latest_followed();
+    run_until(until);
+    promises::a_pause_holds_back_what_has_not_begun(queue, until, database_, world_.begun);
+    run_until(scheduler_.now() + 5s);  // threads become free
+    promises::a_pause_holds_back_what_has_not_begun(queue, until, database_, world_.begun);
+    world_.faults.long_attempts = 0;
+    set_paused(queue, false);
+    until_all_have_ended();
+    promises::every_task_ends(database_);
+  }
+
+  /// The server is away for longer than leases last. Nobody ends them, so the reports that workers kept still count.
+  void leases_lapse_before_reports_are_written() {
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, static_cast<int>(concurrency), {.queue = any_queue()});
+    database_.commit(transaction);
+    const auto has_begun = [this](TaskId id) { return world_.begun.contains({id, 1}); };
+    const TimePoint limit = scheduler_.now() + world_.latest_begin();
+    while (std::none_of(transaction.ids.begin(), transaction.ids.end(), has_begun) && scheduler_.now() < limit) {
+      run_until(scheduler_.now() + 100us);
+    }
+    std::vector<TaskId> begun;
+    std::copy_if(transaction.ids.begin(), transaction.ids.end(), std::back_inserter(begun), has_begun);
+    lose_server(scheduler_.between(3500ms, 6s));
+    run_until(world_.server_is_back_at + 4s);
+    for (const TaskId id : begun) promises::what_has_finished_counts(id, database_);
   }
 
   /// A dead letter that is replayed, and a task of tomorrow that is rescheduled, begin when they are due.

@@ -476,7 +476,7 @@ void Worker::follow_queues() {
         std::vector<bool> paused;
         std::vector<std::optional<RetryBudgetSettings>> budgets;
         for (const std::string& queue : queues_) {
-          paused.push_back(world_.database.is_paused(queue));
+          paused.push_back(world_.mutant != Mutant::follows_no_pause && world_.database.is_paused(queue));
           budgets.push_back(world_.database.retry_budget(queue));
         }
         return [this, paused, budgets] {
@@ -493,6 +493,7 @@ void Worker::follow_queues() {
 }
 
 void Worker::give_back_paused(const std::vector<std::size_t>& paused) {
+  if (world_.mutant == Mutant::keeps_tasks_of_a_paused_queue) return claimer_continue();
   std::vector<ClaimedTask> not_begun;
   for (const std::size_t index : paused) {
     for (ClaimedTask& task : life_->executors[index].pool.take_back()) not_begun.push_back(std::move(task));
@@ -726,6 +727,13 @@ bool Worker::holds_any() const {
                      [](const Executor& executor) { return executor.pool.holds_any(); });
 }
 
+bool Worker::has_waiting(const std::string& queue) const {
+  if (!life_) return false;
+  const auto found = std::find(queues_.begin(), queues_.end(), queue);
+  return found != queues_.end() &&
+         life_->executors[static_cast<std::size_t>(found - queues_.begin())].pool.has_waiting();
+}
+
 bool Worker::waits_or_is_busy() const {
   return std::any_of(life_->executors.begin(), life_->executors.end(),
                      [](const Executor& executor) { return executor.pool.busy_any() || executor.pool.has_waiting(); });
@@ -734,6 +742,7 @@ bool Worker::waits_or_is_busy() const {
 /// While the lease is in doubt, the lease comes first.
 void Worker::check_ends(const Runner& runner) const {
   const auto& [task, started_at, deadline] = runner.slot.run();
+  promises::a_lapse_stops_handlers(task.id, task.attempt, life_->lease.state(), runner.reason);
   if (runner.reason != StopReason::timeout || frozen_until_ > started_at) return;
   promises::every_handler_ends_in_time(task.id, task.attempt, now() - started_at, timeout + stop_grace);
 }
@@ -759,10 +768,10 @@ void Worker::replace(Executor& executor, std::size_t index) {
 void Worker::completer_step() {
   if (batch_ || writing_) return;
   if (life_->completer_finishes) note_finish();
-  const bool is_lapsed = life_->lease.state() == Lease::State::lapsed;
-  const CompleterPlan::Action action = completer_.next(
-      {.has_reports = reports_.has_waiting(), .is_lease_lapsed = is_lapsed, .circuits_at = life_->circuits.writes_at()},
-      now());
+  const CompleterPlan::Action action = completer_.next({.has_reports = reports_.has_waiting(),
+                                                        .is_lease_lapsed = life_->lease.state() == Lease::State::lapsed,
+                                                        .circuits_at = life_->circuits.writes_at()},
+                                                       now());
   switch (action.step) {
     case CompleterPlan::Step::prove:  // nothing can be missing here
       completer_.on_proved();
@@ -773,8 +782,7 @@ void Worker::completer_step() {
     case CompleterPlan::Step::write_circuits:
       return write_circuits();
     case CompleterPlan::Step::wait:
-      // Where the lease keeper would wake the completer.
-      return completer_waits(is_lapsed ? std::min(action.until, now() + 50ms) : action.until);
+      return completer_waits(action.until);
     case CompleterPlan::Step::end:
       return completer_ended();
   }
@@ -1009,6 +1017,7 @@ void Worker::on_lease(Lease::Turn turn) {
   if (turn == Lease::Turn::none) return;
   world_.trace("worker " + std::to_string(number_) + ": its lease is " + std::string{to_text(turn)});
   if (stops_handlers(turn)) stop_all(StopReason::lease_lost);
+  if (frees_reports(turn)) completer_step();
   look_at_lease();
 }
 

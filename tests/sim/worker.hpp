@@ -21,6 +21,7 @@
 
 #include "callback.hpp"
 #include "circuits/core/ledger.hpp"
+#include "claim/core/following.hpp"
 #include "claim/core/last_release.hpp"
 #include "claim/core/plan.hpp"
 #include "claim/core/retry_throttle.hpp"
@@ -131,6 +132,10 @@ struct World {
   [[nodiscard]] milliseconds latest_told() const {
     return milliseconds{300} + (only_polls ? poll_interval : milliseconds{0});
   }
+  /// A worker goes by a queue's new settings within this time.
+  [[nodiscard]] milliseconds latest_followed() const {
+    return milliseconds{300} + (only_polls ? runtime::Following::oldest : milliseconds{0});
+  }
 };
 
 class Worker {
@@ -154,6 +159,8 @@ class Worker {
     return life_ ? std::optional{life_->lease.id()} : std::nullopt;
   }
   [[nodiscard]] const std::vector<std::string>& queues() const noexcept { return queues_; }
+  /// Tasks of the queue, which it has claimed ahead, wait for a thread.
+  [[nodiscard]] bool has_waiting(const std::string& queue) const;
   /// Another worker ends its lease.
   void check_knows_first() const;
   void notify(std::int64_t lease, const std::string& queue);
