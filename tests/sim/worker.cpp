@@ -116,7 +116,6 @@ void Worker::end_life() {
   plan_.reset();
   told_ = {};
   claimer_waits_ = false;
-  claimer_has_ended_ = false;
   claimer_has_connection_ = true;
   heard_.clear();
   circuits_told_ = false;
@@ -183,10 +182,7 @@ void Worker::lose_server() {
 
 void Worker::claimer_step() {
   claimer_waits_ = false;
-  if (life_->lease.state() != Lease::State::held || life_->incarnation.state() != Incarnation::State::running) {
-    if (!std::exchange(claimer_has_ended_, true) && life_->shutdown) carry_out_shutdown();
-    return;
-  }
+  plan_->on_lease(life_->lease.state());
   plan_->on_told(std::exchange(told_, {}), world_.scheduler.now());
   carry_out(plan_->next(world_.scheduler.now(), capacity()));
 }
@@ -340,7 +336,14 @@ void Worker::carry_out(ClaimPlan::Action action) {
       });
     case Step::hear:
       return hear(action);
+    case Step::end:
+      return claimer_ended();
   }
+}
+
+void Worker::claimer_ended() {
+  life_->has_claimer_ended = true;
+  if (life_->shutdown) carry_out_shutdown();
 }
 
 void Worker::hear(const ClaimPlan::Action& action) {
@@ -1046,8 +1049,9 @@ void Worker::look_at_lease(bool stop_requested) {
   life_->shutdown.emplace(incarnation.grace(grace), stop_grace);
   life_->keeper.on_draining();
   wake_keeper();
-  if (std::exchange(claimer_waits_, false)) claimer_has_ended_ = true;
-  if (claimer_has_ended_) later(Duration{1us}, [this] { carry_out_shutdown(); });
+  plan_->on_stopping();
+  wake_claimer();
+  if (life_->has_claimer_ended) later(Duration{1us}, [this] { carry_out_shutdown(); });
 }
 
 // The end of an incarnation, after which the worker goes on under another lease, or is down for a while.
@@ -1058,9 +1062,8 @@ void Worker::carry_out_shutdown() {
   const auto is_idle = [this] { return !waits_or_is_busy(); };
   const auto ends = [this](bool success) { shutdown_step_ended(success); };
   switch (action.step) {
-    case Shutdown::Step::stop_claiming:
-      if (claimer_has_ended_) shutdown_step_ended(true);
-      return;
+    case Shutdown::Step::stop_claiming:  // look_at_lease() has told the claimer to stop, and the claimer has ended
+      return shutdown_step_ended(true);
     case Shutdown::Step::give_back:
       take_back();
       life_->last_release.emplace(!life_->unstarted.empty(), action.until);

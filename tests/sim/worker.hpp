@@ -220,6 +220,7 @@ class Worker {
     bool owes_progress = false;     // the keeper must write what was said up to the stop
     std::int64_t last_before_stop = 0;
     bool is_keeper_connected = false;
+    bool has_claimer_ended = false;
     bool has_keeper_ended = false;
     runtime::ToldToUpkeep told_to_upkeep = {};
     bool upkeep_waits = false;
@@ -257,6 +258,7 @@ class Worker {
   template <class Statement>
   void ask_claimer(Statement statement);
   void claimer_failed();
+  void claimer_ended();
   void arrives_late(Callback statement);
   void carry_out(runtime::ClaimPlan::Action action);
   void hear(const runtime::ClaimPlan::Action& action);
@@ -437,7 +439,6 @@ class Worker {
   std::unique_ptr<runtime::ClaimPlan> plan_;
   runtime::Told told_;
   bool claimer_waits_ = false;
-  bool claimer_has_ended_ = false;
   bool waits_for_room_ = false;
   std::uint64_t waits_ = 0;
   std::vector<std::string> heard_;  // notifications, by queue

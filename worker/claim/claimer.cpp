@@ -54,15 +54,23 @@ Claimer::Claimer(Service::Settings service, const Settings& settings, Surroundin
 }
 
 void Claimer::run() {
-  while (!service_.is_stopping() && around_.lease->get().state() == Lease::State::held) {
+  for (;;) {
     try {
-      plan_.on_told(around_.inbox->take(), SteadyClock::now());
-      carry_out(plan_.next(SteadyClock::now(), capacity()));
+      const Action action = next_action();
+      if (action.step == ClaimPlan::Step::end) return;
+      carry_out(action);
     } catch (const std::exception& error) {
       fail(error);
     }
     hand_over_circuit_events();
   }
+}
+
+ClaimPlan::Action Claimer::next_action() {
+  if (service_.is_stopping()) plan_.on_stopping();
+  plan_.on_lease(around_.lease->get().state());
+  plan_.on_told(around_.inbox->take(), SteadyClock::now());
+  return plan_.next(SteadyClock::now(), capacity());
 }
 
 void Claimer::fail(const std::exception& error) {
@@ -143,6 +151,8 @@ void Claimer::carry_out(const Action& action) {
     }
     case Step::hear:
       return hear(action);
+    case Step::end:
+      return;
   }
 }
 
@@ -293,6 +303,7 @@ void Claimer::settle(const Settling::Question& question) {
   }
   const TimePoint asked_at = SteadyClock::now();
   const std::vector<sql::SettleWatermarks::Row> parts = connection().run(std::move(settle));
+  require_invariant(!parts.empty(), "the answer about watermarks has bounds, also where no part was asked for");
   std::vector<ServedQueues::Settled> settled;
   for (const sql::SettleWatermarks::Row& part : parts) {
     if (!part.settled) continue;

@@ -1,8 +1,8 @@
 // Claims tasks for the executors, on a thread and a connection of its own. The claimer listens on the same connection,
 // so that no other thread or session has to be woken between a notification and the claim.
 //
-// core/plan.hpp decides what the claimer does next, and core/last_release.hpp how the claimer ends. The claimer carries
-// both out. core/sleep.hpp explains how the claimer sleeps, and why no wake-up is missed.
+// core/plan.hpp decides what the claimer does next, and core/last_release.hpp what it gives back after its end. The
+// claimer carries both out. core/sleep.hpp explains how the claimer sleeps, and why no wake-up is missed.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,7 @@ class Claimer {
   [[nodiscard]] Session& session() const noexcept { return service_.session(); }
   [[nodiscard]] db::Connection& connection() const { return session().connection(); }
   void run();
+  [[nodiscard]] Action next_action();
   void fail(const std::exception& error);
   [[nodiscard]] ClaimPlan::Capacity capacity() const;
   [[nodiscard]] std::vector<Attempt> held() const;

@@ -77,11 +77,8 @@ void OtlpExporter::stop() {
 void OtlpExporter::run() {
   http::block_sigpipe();
   yield_to_other_threads();
-  while (true) {
-    if (service_.is_stopping()) plan_.hurry();
-    const ExportPlan::Queued queued = queue_->look();
-    const ExportPlan::Action action = plan_.next(queued, SteadyClock::now());
-    if (is_over() || (service_.is_stopping() && action.kind == ExportPlan::Action::Kind::wait)) break;
+  for (ExportPlan::Action action = next_action(); action.kind != ExportPlan::Action::Kind::end;
+       action = next_action()) {
     switch (action.kind) {
       case ExportPlan::Action::Kind::wait:
         service_.wait_until(action.until);
@@ -94,9 +91,17 @@ void OtlpExporter::run() {
       case ExportPlan::Action::Kind::send_again:
         send();
         break;
+      case ExportPlan::Action::Kind::end:
+        break;
     }
   }
   drop_rest();
+}
+
+ExportPlan::Action OtlpExporter::next_action() {
+  if (service_.is_stopping()) plan_.on_stopping(gives_up_at_);
+  const ExportPlan::Queued queued = queue_->look();
+  return plan_.next(queued, SteadyClock::now());
 }
 
 void OtlpExporter::send() {

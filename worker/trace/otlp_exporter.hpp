@@ -38,6 +38,7 @@ class OtlpExporter {
 
  private:
   void run();
+  [[nodiscard]] ExportPlan::Action next_action();
   [[nodiscard]] bool is_over() const noexcept { return SteadyClock::now() >= gives_up_at_.load(); }
   void send();
   void settle(const OtlpPost::Answer& answer);

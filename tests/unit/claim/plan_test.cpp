@@ -1,17 +1,19 @@
 // The next action of the claimer. No wake-up is missed in any interleaving with one enqueuing transaction, and no
-// claimed task is forgotten in any loss of requests and answers.
+// claimed task is forgotten in any loss of requests and answers. A claimer that is to end does so whatever is due.
 #include "claim/core/plan.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "claim/core/last_release.hpp"
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
 
@@ -80,9 +82,30 @@ struct World {
 
   [[nodiscard]] Action next() { return plan.next(now, {.demand = {5}}); }
 
+  /// As next() would give if `event` came before it.
+  template <class Event>
+  [[nodiscard]] Action next_after(Event event) const {
+    ClaimPlan other = plan;
+    event(other);
+    return other.next(now, {.demand = {5}});
+  }
+
+  /// If the claimer is to stop, or its lease is not held any more, it ends here. Gives what is due otherwise.
+  [[nodiscard]] Step check_ends() const {
+    const Action end{.step = Step::end};
+    REQUIRE(next_after([](ClaimPlan& other) { other.on_stopping(); }) == end);
+    for (const auto lease : {Lease::State::lapsed, Lease::State::regained, Lease::State::ended}) {
+      REQUIRE(next_after([lease](ClaimPlan& other) { other.on_lease(lease); }) == end);
+    }
+    const Action due = next_after([](ClaimPlan& other) { other.on_lease(Lease::State::held); });
+    REQUIRE(due != end);
+    return due.step;
+  }
+
   /// One step of the claimer; false where nothing but a notification or the poll_interval interval would make it go on.
   bool step() {
     now += 1us;
+    (void)check_ends();
     if (flag_was_set) {
       flag_was_set = false;
       plan.on_asleep({database.oldest(), database.next_transaction}, now);
@@ -161,6 +184,9 @@ struct World {
           now = action.until;
           ++waits;
         }
+        break;
+      case Step::end:
+        FAIL("the claimer is not to stop, and its lease is held");
         break;
     }
   }
@@ -389,6 +415,105 @@ TEST_CASE("between two claims the claimer hears what is said, or it would pile u
     world.carry_out(action);
   }
   FAIL("the claimer neither hears nor claims");
+}
+
+TEST_CASE("a claimer that always finds work keeps its books between claims, whether it listens or only polls") {
+  for (const bool listens : {true, false}) {
+    World world;
+    world.plan = ClaimPlan{{poll_interval, listens}, {"default"}, start};
+    std::set<Step> taken;
+    Step last = Step::end;
+    for (int i = 0; i < 1'000; ++i) {
+      world.now += 10ms;
+      const Action action = world.next();
+      taken.insert(action.step);
+      REQUIRE((last != Step::claim || action.step != Step::claim || !listens));
+      last = action.step;
+      if (action.step == Step::claim) {
+        std::vector<Place> places(action.queues.at(0).how_many);
+        std::iota(places.begin(), places.end(), Place{1} + 100 * i);
+        world.plan.on_claimed(action.queues.at(0), places, world.now);
+        continue;
+      }
+      if (action.step == Step::hear) REQUIRE(action.until <= world.now);
+      world.carry_out(action);
+    }
+    INFO("listens: " << listens);
+    CHECK(taken.contains(Step::claim));
+    CHECK(taken.contains(Step::settle));
+    CHECK(taken.contains(Step::sum_up));
+    CHECK(taken.contains(Step::hear) == listens);
+  }
+}
+
+TEST_CASE("a claimer that is to stop, or whose lease is not held any more, ends instead of whatever is due") {
+  World world;
+  std::set<Step> due;
+  for (int i = 0; i < 2'000; ++i) {
+    due.insert(world.check_ends());
+    switch (i % 90) {
+      case 5:
+        world.database.step_enqueue();  // so that the claimer meets a transaction that is open, and one that has ended
+        break;
+      case 10:
+        world.database.is_ready = true;
+        world.plan.on_notified("default", world.now);
+        break;
+      case 20:
+        world.plan.on_told({.has_expired = true}, world.now);
+        break;
+      case 30:
+        world.plan.on_told({.has_ready = true}, world.now);
+        break;
+      case 35:
+        world.plan.on_told({.due_at = world.now}, world.now);
+        break;
+      case 40:
+        (void)world.plan.on_queue_settings(0, true, {}, world.now);
+        break;
+      case 50:
+        world.plan.on_failure(true, world.now);
+        break;
+      default:
+        if (!world.step()) world.now += poll_interval / 5;
+        break;
+    }
+  }
+  for (Step step = Step::begin_session; step != Step::end; step = static_cast<Step>(static_cast<int>(step) + 1)) {
+    INFO(to_text(step));
+    CHECK(due.contains(step));
+  }
+}
+
+TEST_CASE("a claimer that has ended takes no further step, whatever it is told") {
+  World world;
+  (void)run_to(world, Step::claim);
+  world.plan.on_lease(Lease::State::lapsed);
+  CHECK(world.next().step == Step::end);
+  world.plan.on_lease(Lease::State::held);
+  world.plan.on_told({.has_ready = true, .server_is_back = true, .has_expired = true}, world.now);
+  world.plan.on_notified("", world.now);
+  world.plan.on_failure(true, world.now);
+  world.now += 1h;
+  CHECK(world.next().step == Step::end);
+}
+
+TEST_CASE(
+    "a claim that is under way when the claimer is told to stop is answered, or given back if its answer is lost") {
+  for (const bool is_lost : {false, true}) {
+    World world;
+    const Action claim = run_to(world, Step::claim);
+    world.plan.on_stopping();
+    if (is_lost) {
+      lose(world, Fate::answer_lost);
+    } else {
+      world.answer_claim(claim.queues.at(0), true);
+    }
+    CHECK(world.next().step == Step::end);
+    const LastRelease last{false, world.now + 1s};
+    CHECK(last.next(world.plan.certainty(), world.now).step ==
+          (is_lost ? LastRelease::Step::begin_session : LastRelease::Step::given_back));
+  }
 }
 
 TEST_CASE("a claimer reads circuits before it claims, where a task of its worker has one") {

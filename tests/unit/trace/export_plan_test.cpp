@@ -65,14 +65,26 @@ TEST_CASE("a success is taken, and every other answer is refused for good") {
   }
 }
 
-TEST_CASE("a worker that ends waits for nothing: it sends what there is, each once") {
+TEST_CASE("a worker that ends waits for nothing: it sends what there is, each once, and ends") {
   ExportPlan plan = plan_of_ten();
   CHECK(plan.on_answer({.status = 503, .retry_after = 24h}, start, 0.5) == Verdict::try_again);
-  plan.hurry();
+  plan.on_stopping(start + 3s);
   CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::send_again);
   CHECK(plan.on_answer({.status = 503}, start, 0.5) == Verdict::failed);
   CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::take);
-  CHECK(plan.next({}, start).kind == Kind::wait);
+  CHECK(plan.next({}, start) == Action{.kind = Kind::end});
+}
+
+TEST_CASE("an exporter that is out of time ends, whatever it has not sent yet") {
+  const ExportPlan::Queued queued{.spans = 99, .oldest_at = start};
+  ExportPlan plan = plan_of_ten();
+  CHECK(plan.on_answer({.status = 503}, start, 0.5) == Verdict::try_again);
+  for (const bool is_to_send_again : {true, false}) {
+    ExportPlan ending = is_to_send_again ? plan : plan_of_ten();
+    ending.on_stopping(start + 3s);
+    CHECK(ending.next(queued, start + 2s).kind == (is_to_send_again ? Kind::send_again : Kind::take));
+    CHECK(ending.next(queued, start + 3s) == Action{.kind = Kind::end});
+  }
 }
 
 TEST_CASE("the queue of spans is bounded: what does not fit, and what comes after the end, is dropped and counted") {

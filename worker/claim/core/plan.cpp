@@ -22,6 +22,7 @@ ClaimPlan::ClaimPlan(const Settings& settings, const std::vector<std::string>& q
       hearing_(settings.listens ? Hearing::deaf : Hearing::polls_only) {}
 
 ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
+  if (course_ == Course::ends) return {.step = Step::end};
   if (auto action = first_of_all(now)) return *action;
   if (auto action = look(now)) return *action;
   if (settings_.has_circuits && std::exchange(circuits_unknown_, false)) return {.step = Step::refresh_circuits};
@@ -29,22 +30,22 @@ ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   // Before claims: a claimer that always finds work never waits.
   if (auto action = of(due_.before_claim(now))) return *action;
   if (others_to_wake_) return {.step = Step::wake_others};
-  if (!hears_first_ && capacity.can_report && capacity.backlog < max_backlog) {
+  if (turn_ == Turn::must_hear) {
+    if (auto action = keep_books(now)) return *action;
+    turn_ = Turn::may_claim;
+    if (hearing_ == Hearing::listening) return {.step = Step::hear, .until = now};
+  }
+  if (capacity.can_report && capacity.backlog < max_backlog) {
     if (auto claims = queues_.claims(capacity.demand); !claims.empty()) {
-      hears_first_ = true;
+      turn_ = Turn::must_hear;
       return {.step = Step::claim, .queues = std::move(claims)};
     }
   }
   // After claims: a worker that has slept for longer than a second has bookkeeping to do, and would begin its tasks
   // later by as much.
   if (auto action = keep_books(now)) {
-    hears_first_ = true;
+    turn_ = Turn::must_hear;
     return *action;
-  }
-  if (hears_first_) {
-    hears_first_ = false;
-    if (hearing_ == Hearing::listening) return {.step = Step::hear, .until = now};
-    return next(now, capacity);
   }
   if (auto action = before_wait(now)) return *action;
   return wait(capacity);
@@ -292,9 +293,11 @@ std::string_view to_text(ClaimPlan::Step step) noexcept {
     case Step::ask_oldest_transaction:
       return "ask oldest transaction";
     case Step::hear:
+      return "hear";
+    case Step::end:
       break;
   }
-  return "hear";
+  return "end";
 }
 
 std::ostream& operator<<(std::ostream& out, ClaimPlan::Step step) { return out << to_text(step); }

@@ -3,6 +3,10 @@
 // The plan composes the cores beside it by a fixed list of priorities (next(), from top to bottom). Certainty comes
 // first, then what operators and other threads ask for, due tasks, claims, bookkeeping, and sleep last. claimer.cpp
 // carries out one action, and asks again.
+//
+// A claimer that is to stop, or whose lease is not held any more, ends instead of its next action, whatever is due.
+// The action under way comes to its end first. Tasks of a claim under way go to the executors, which begin nothing
+// without the lease. last_release.hpp decides how the tasks are given back that have not begun.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +25,11 @@
 #include "claim/core/settling.hpp"
 #include "claim/core/sleep.hpp"
 #include "claim/core/told.hpp"
+#include "lease/core/lease.hpp"
 
 namespace dogged::runtime {
 
-/// The class has 14 members: the seven cores that it composes, its settings, and six facts that belong to no core.
+/// The class has 15 members: the seven cores that it composes, its settings, and seven facts that belong to no core.
 class ClaimPlan {
  public:
   /// After so long, a task that was claimed ahead and still waits for a thread is given back.
@@ -58,9 +63,10 @@ class ClaimPlan {
     fall_asleep,
     ask_oldest_transaction,
     hear,  ///< read notifications and the inbox, until `until`; without waiting if that is in the past
+    end,   ///< nothing is left to do, now and later
   };
   struct Action {
-    Step step = Step::hear;
+    Step step = Step::end;
     std::vector<QueueClaim> queues = {};
     std::vector<std::size_t> paused = {};  ///< queues by index
     Settling::Question question = {};
@@ -84,6 +90,12 @@ class ClaimPlan {
 
   // Events. If an action's statement throws, on_failure is called, and no other event for that action.
 
+  /// The claimer is to stop.
+  void on_stopping() noexcept { course_ = Course::ends; }
+  /// The lease is in this state. A lease that has lapsed is never held again: regaining it does not save the claimer.
+  void on_lease(Lease::State lease) noexcept {
+    if (lease != Lease::State::held) course_ = Course::ends;
+  }
   void on_told(const Told& told, TimePoint now);
   /// Notifications that were heard: of a queue (all queues if empty), of settings of queues, of circuits.
   void on_notified(std::string_view queue, TimePoint now);
@@ -132,6 +144,10 @@ class ClaimPlan {
     deaf,        // the claimer does not listen yet on this connection
     listening,   // notifications arrive
   };
+  enum class Course { goes_on, ends };
+  /// After a claim, and after bookkeeping, due bookkeeping and notifications come before the next claim. Otherwise a
+  /// claimer that always finds work would put bookkeeping off for ever, and notifications would pile up.
+  enum class Turn { may_claim, must_hear };
 
   [[nodiscard]] std::optional<Action> first_of_all(TimePoint now);
   [[nodiscard]] std::optional<Action> look(TimePoint now);
@@ -151,7 +167,8 @@ class ClaimPlan {
   Following following_;
   ClaimsSum sum_;
   Hearing hearing_;
-  bool hears_first_ = false;      // it has claimed since it last read notifications, which would pile up
+  Course course_ = Course::goes_on;
+  Turn turn_ = Turn::may_claim;
   bool has_expired_ = false;      // an executor holds expired tasks
   bool others_to_wake_ = false;   // for tasks that this worker has made ready
   bool circuits_unknown_ = true;  // circuits may have changed since they were read

@@ -12,13 +12,14 @@ bool is_passing(int status) { return status == 0 || status == 429 || status == 5
 }  // namespace
 
 ExportPlan::Action ExportPlan::next(const Queued& queued, TimePoint now) const noexcept {
+  if (gives_up_at_ && now >= *gives_up_at_) return {.kind = Action::Kind::end};
   if (again_at_) {
-    if (is_hurried_ || now >= *again_at_) return {.kind = Action::Kind::send_again};
+    if (gives_up_at_ || now >= *again_at_) return {.kind = Action::Kind::send_again};
     return {.until = *again_at_};
   }
-  if (queued.spans == 0) return {};
+  if (queued.spans == 0) return {.kind = gives_up_at_ ? Action::Kind::end : Action::Kind::wait};
   const TimePoint due = queued.oldest_at + settings_.schedule_delay;
-  if (is_hurried_ || queued.spans >= settings_.most_in_batch || now >= due) return {.kind = Action::Kind::take};
+  if (gives_up_at_ || queued.spans >= settings_.most_in_batch || now >= due) return {.kind = Action::Kind::take};
   return {.until = due};
 }
 
@@ -28,7 +29,7 @@ ExportPlan::Verdict ExportPlan::on_answer(const ExportAnswer& answer, TimePoint 
   if (answer.status >= 200 && answer.status < 300) return Verdict::taken;
   if (!is_passing(answer.status)) return Verdict::refused;
   const auto delay = next_delay(settings_.retry, retry, draw);
-  if (is_hurried_ || !delay) return Verdict::failed;
+  if (gives_up_at_ || !delay) return Verdict::failed;
   retries_ = retry;
   again_at_ = now + answer.retry_after.value_or(delay->delay);
   return Verdict::try_again;
@@ -41,9 +42,11 @@ std::string_view to_text(ExportPlan::Action::Kind kind) noexcept {
     case ExportPlan::Action::Kind::take:
       return "take";
     case ExportPlan::Action::Kind::send_again:
+      return "send again";
+    case ExportPlan::Action::Kind::end:
       break;
   }
-  return "send again";
+  return "end";
 }
 
 std::string_view to_text(ExportPlan::Verdict verdict) noexcept {

@@ -42,6 +42,7 @@ class ExportPlan {
       wait,        ///< until `until`, or until the queue has a batch
       take,        ///< takes a batch from the queue, and sends it
       send_again,  ///< the batch that was sent last
+      end,         ///< nothing is left to send, or the time is over: what is left is dropped
     };
     Kind kind = Kind::wait;
     TimePoint until = never;
@@ -62,14 +63,15 @@ class ExportPlan {
   [[nodiscard]] Action next(const Queued& queued, TimePoint now) const noexcept;
   /// `draw` is uniform in [0, 1), for the jitter.
   [[nodiscard]] Verdict on_answer(const ExportAnswer& answer, TimePoint now, double draw);
-  /// From now on nothing waits: the worker ends, and each batch has one more try.
-  void hurry() noexcept { is_hurried_ = true; }
+  /// The worker ends: from now on nothing waits, each batch has one more try, and the exporter gives up at
+  /// `gives_up_at`.
+  void on_stopping(TimePoint gives_up_at) noexcept { gives_up_at_ = gives_up_at; }
 
  private:
   const Settings settings_;
   int retries_ = 0;  // spent for the batch under way
   std::optional<TimePoint> again_at_;
-  bool is_hurried_ = false;
+  std::optional<TimePoint> gives_up_at_;  // once the worker ends
 };
 
 [[nodiscard]] std::string_view to_text(ExportPlan::Action::Kind kind) noexcept;
