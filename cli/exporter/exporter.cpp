@@ -113,14 +113,15 @@ bool Exporter::wait_for_wish() {
   return true;
 }
 
-/// Called in the handler of the error. Only the first reading ends the exporter for a wrong URL, because a URL that
-/// becomes wrong later may be right again: `dogged dev down` removes the URL of its server, and `dogged dev up`
-/// restores the URL.
+/// Called in the handler of the error. Only the first reading ends the exporter for a wrong URL. A URL that becomes
+/// wrong later may be right again. `dogged dev down` removes the URL of its server, and `dogged dev up` restores the
+/// URL.
 bool Exporter::is_over_after(const std::exception& error) {
   const detail::Lock lock{mutex_};
   const bool has_wrong_url = readings_ == 0 && dynamic_cast<const InvalidInput*>(&error) != nullptr;
   if (!has_wrong_url && !db::is_defect(error)) return false;
   why_ended_ = std::current_exception();
+  metrics_.lose(db::one_line(error.what()));
   state_ = State::ended;
   changed_.notify_all();
   return true;

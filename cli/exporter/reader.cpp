@@ -194,15 +194,15 @@ std::vector<Waits> read_waits(const Asking& asking, const NewAttempts& attempts)
   return waits;
 }
 
-DeadLetterSlice read_dead_letters(const Asking& asking, std::int64_t after_us) {
+DeadLetterSlice read_dead_letters(const Asking& asking, const DeadLetterRange& range) {
   DeadLetterSlice slice;
-  const sql::ExporterDeadLetters statement{.after_us = after_us,
-                                           .rows = dead_letters_a_slice,
-                                           .most_codes = static_cast<std::int64_t>(most_error_codes),
-                                           .most = static_cast<std::int64_t>(limits::metric_series)};
-  for (const auto& row : rows_of(asking, statement)) {
-    slice.letters.push_back({row.name, row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
+  const sql::ExporterDeadLetters statement{
+      .after_us = range.after_us, .until_us = range.until_us, .rows = dead_letters_a_slice};
+  for (auto& row : rows_of(asking, statement)) {
+    slice.letters.push_back(
+        {std::move(row.name), row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
     slice.end_us = row.end_us;
+    slice.until_us = row.until_us;
   }
   return slice;
 }
@@ -268,9 +268,9 @@ Reading Reader::ask_all() {
   ask(reading, Query::partitions, reading.partitions, read_partitions);
   ask(reading, Query::schedules, reading.schedules, read_schedules);
   ask_for_what_is_new(reading);
-  ask_for_dead_letters(reading);
   // Last, because a backlog of millions takes seconds.
   ask_for_queues(reading);
+  ask_for_dead_letters(reading);
   return reading;
 }
 
@@ -323,16 +323,23 @@ void Reader::ask_for_queues(Reading& reading) {
 void Reader::ask_for_dead_letters(Reading& reading) {
   const auto begin = steady_clock::now();
   Asked& asked = asked_for_dead_letters_;
-  if (const std::optional<std::int64_t> after_us = dead_letters_.next(begin)) {
+  const std::optional<DeadLetterRange> range = dead_letters_.next(begin);
+  if (range && begin >= dead_letters_again_at_) {
     std::optional<DeadLetterSlice> slice;
     asked = ask(Query::dead_letters, longest_statement, slice,
-                [&](const Asking& asking) { return read_dead_letters(asking, *after_us); });
-    if (slice) dead_letters_.on_slice(*slice, begin);
+                [&](const Asking& asking) { return read_dead_letters(asking, *range); });
+    if (slice) {
+      dead_letters_.on_slice(*std::move(slice), begin);
+    } else {
+      const steady_clock::duration apart = refusals_apart * (steady_clock::now() - begin);
+      asked.again_in_seconds = std::chrono::duration<double>(apart).count();
+      dead_letters_again_at_ = begin + apart;
+    }
   }
-  if (const auto& answer = dead_letters_.answer(); answer && asked.why_not.empty()) {
-    asked.age_seconds = std::chrono::duration<double>(begin - answer->begun).count();
-    reading.dead_letters = answer->letters;
-  }
+  const auto& answer = dead_letters_.answer();
+  asked.age_seconds.reset();
+  if (answer) asked.age_seconds = std::chrono::duration<double>(begin - answer->begun).count();
+  if (answer && asked.why_not.empty()) reading.dead_letters = answer->letters;
   reading.asked.push_back(asked);
 }
 

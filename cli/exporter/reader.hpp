@@ -26,8 +26,9 @@ inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
 /// The reader repeats Query::queues after 100 times the duration of its last answer. That rule costs a hundredth of a
-/// processor. After a refusal, the reader waits 3 times the duration of the refusal. Alerts of a backlog
-/// need an answer every two minutes, so two minutes are the longest wait after an answer.
+/// processor. Alerts of a backlog need an answer every two minutes, so two minutes are the longest wait after an
+/// answer. After a refusal of this query or of Query::dead_letters, the reader waits 3 times as long as the refusal
+/// took.
 inline constexpr int answers_apart = 100;
 inline constexpr std::chrono::minutes longest_apart{2};
 inline constexpr int refusals_apart = 3;
@@ -88,6 +89,7 @@ class Reader {
   KeptQueues queues_;
   DeadLetterCount dead_letters_;
   Asked asked_for_dead_letters_{.query = Query::dead_letters, .seconds = 0};  // how the last slice went
+  std::chrono::steady_clock::time_point dead_letters_again_at_{};             // after a refusal
 };
 
 }  // namespace dogged::cli::exporter

@@ -187,7 +187,8 @@ struct Asked {
   double seconds = 0;
   std::string why_not{};        ///< empty: it was answered
   double again_in_seconds = 0;  ///< for how long a refusal is kept; 0: until the next reading
-  double age_seconds = 0;  ///< of the answer, since its first statement: an answer may be kept for several readings
+  /// Of the answer, since its first statement: an answer may be kept for several readings. Nothing: there is none yet.
+  std::optional<double> age_seconds = 0;
 };
 
 /// The answers. Nothing in place of an answer: the question was refused.

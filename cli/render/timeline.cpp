@@ -376,11 +376,11 @@ std::string Timeline::snoozes_text() const {
 /// `████░░░░░░  40 %  12,000 of 30,000 rows, 2 s ago`
 std::string Timeline::progress_text() const {
   if (!task_.progress) return {};
-  constexpr std::size_t bar_width = 10;
+  constexpr std::size_t cells = 10;
   const ProgressView& progress = *task_.progress;
   std::string text;
   if (progress.fraction) {
-    text = bar_text(*progress.fraction, bar_width, style_) + "  " + percent_text(*progress.fraction);
+    text = bar_text(*progress.fraction, cells, style_) + "  " + percent_text(*progress.fraction);
   }
   if (!progress.message.empty()) text += (text.empty() ? "" : "  ") + progress.message;
   text += ", " + relative(progress.reported_at, task_.now);

@@ -222,7 +222,7 @@ void Worker::refresh_circuits() {
   });
 }
 
-/// As Claimer::follow_retry_budget.
+/// As Claimer::change_retry_budget.
 void Worker::follow_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now) {
   const auto bound = executor.retries ? std::optional{executor.retries->settings()} : std::nullopt;
   if (bound == budget) return;

@@ -4,29 +4,48 @@
 #include <algorithm>
 #include <tuple>
 
+#include "retry/metric_series.hpp"
+
 namespace dogged::cli::exporter {
 
-std::optional<std::int64_t> DeadLetterCount::next(Time now) const {
-  if (count_) return count_->after_us;
+std::optional<DeadLetterRange> DeadLetterCount::next(Time now) const {
+  if (count_) return count_->range;
   if (answer_ && now < answer_->begun + between_counts_of_dead_letters) return std::nullopt;
-  return 0;
+  return DeadLetterRange{};
 }
 
-void DeadLetterCount::on_slice(const DeadLetterSlice& slice, Time now) {
-  if (!count_) count_.emplace(now);
-  for (const DeadLetters& row : slice.letters) count_->letters.at({row.task, row.error_type}) += row.count;
+void DeadLetterCount::on_slice(DeadLetterSlice slice, Time now) {
+  if (!count_) count_ = Count{.begun = now, .range = {}, .letters = {}};
+  for (DeadLetters& row : slice.letters) add(std::move(row));
   if (slice.end_us) {
-    count_->after_us = *slice.end_us;
+    count_->range = {.after_us = *slice.end_us, .until_us = slice.until_us};
     return;
   }
-  answer_ = Answer{{}, count_->begun};
-  count_->letters.for_each([&](const auto& key, std::uint64_t count) {
-    answer_->letters.push_back({.task = key[0], .error_type = key[1], .count = count});
-  });
+  answer_ = Answer{.letters = largest(), .begun = count_->begun};
   count_.reset();
-  std::sort(answer_->letters.begin(), answer_->letters.end(), [](const DeadLetters& a, const DeadLetters& b) {
+}
+
+void DeadLetterCount::add(DeadLetters&& row) {
+  auto& letters = count_->letters;
+  std::pair pair{std::move(row.task), std::move(row.error_type)};
+  if (letters.size() >= most_pairs_in_count && !letters.contains(pair))
+    pair = {std::string{other_label}, std::string{other_label}};
+  letters[std::move(pair)] += row.count;
+}
+
+std::vector<DeadLetters> DeadLetterCount::largest() const {
+  std::vector<DeadLetters> rows;
+  for (const auto& [pair, count] : count_->letters) rows.push_back({pair.first, pair.second, count});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const DeadLetters& a, const DeadLetters& b) { return a.count > b.count; });
+  MetricSeries<2, std::uint64_t, most_error_codes> series;
+  for (const DeadLetters& row : rows) series.at({row.task, row.error_type}) += row.count;
+  rows.clear();
+  series.for_each([&](const auto& key, std::uint64_t count) { rows.push_back({key[0], key[1], count}); });
+  std::sort(rows.begin(), rows.end(), [](const DeadLetters& a, const DeadLetters& b) {
     return std::tie(a.task, a.error_type) < std::tie(b.task, b.error_type);
   });
+  return rows;
 }
 
 }  // namespace dogged::cli::exporter

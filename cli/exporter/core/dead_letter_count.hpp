@@ -6,12 +6,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/exporter/reading.hpp"
-#include "retry/metric_series.hpp"
 
 namespace dogged::cli::exporter {
 
@@ -19,41 +22,57 @@ namespace dogged::cli::exporter {
 inline constexpr std::int64_t dead_letters_a_slice = 50'000;
 /// A count begins at the earliest so long after the begin of the one before.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
+/// A count tells so many pairs of task and error code apart. The dead letters of further pairs are summed as task
+/// `other`.
+inline constexpr std::size_t most_pairs_in_count = 100'000;
 
-/// A slice: its counts, and when the last of its tasks ended, in µs since 1970. Nothing: no dead letters follow.
-struct DeadLetterSlice {
-  std::vector<DeadLetters> letters;
-  std::optional<std::int64_t> end_us;
+/// The dead letters of tasks that ended after `after_us` and, if that is given, before `until_us`. In µs since 1970, by
+/// the database's clock.
+struct DeadLetterRange {
+  std::int64_t after_us = 0;
+  std::optional<std::int64_t> until_us;
+
+  bool operator==(const DeadLetterRange&) const = default;
 };
 
-/// Dead letters that come or go during a count may be in it or not. Not thread-safe.
+/// The first dead letters of a range, by their ends.
+struct DeadLetterSlice {
+  std::vector<DeadLetters> letters;
+  std::optional<std::int64_t> end_us;  ///< when the last of them ended; nothing: no dead letters of the range follow
+  std::int64_t until_us = 0;           ///< the range's; if it had none, the time of the reading
+};
+
+/// A count ends, however many tasks fail meanwhile: it leaves out the tasks that end after its begin. So it counts no
+/// task twice that is replayed and fails again. Not thread-safe.
 class DeadLetterCount {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// All tasks and error codes, in order; those without room in MetricSeries are summed as `other`.
+  /// By task and error code, in order. The pairs with the most dead letters come first into the bounds of MetricSeries,
+  /// and the others are summed as `other`.
   struct Answer {
     std::vector<DeadLetters> letters;
     Time begun;
   };
 
-  /// A reading at `now` counts the slice of tasks that ended later than this, in µs since 1970. Nothing: none is due.
-  [[nodiscard]] std::optional<std::int64_t> next(Time now) const;
+  /// A reading at `now` counts a slice of this range. Nothing: none is due.
+  [[nodiscard]] std::optional<DeadLetterRange> next(Time now) const;
 
-  /// The reading that began at `now` has counted the slice that next(now) named.
-  void on_slice(const DeadLetterSlice& slice, Time now);
+  /// The reading that began at `now` has counted a slice of next(now).
+  void on_slice(DeadLetterSlice slice, Time now);
 
   /// Of the last count that has ended.
   [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
 
  private:
   struct Count {
-    explicit Count(Time now) : begun(now) {}
-
     Time begun;
-    std::int64_t after_us = 0;
-    MetricSeries<2, std::uint64_t, most_error_codes> letters;
+    DeadLetterRange range;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> letters;
   };
+
+  void add(DeadLetters&& row);
+  [[nodiscard]] std::vector<DeadLetters> largest() const;
 
   std::optional<Count> count_;  ///< while a count goes on
   std::optional<Answer> answer_;

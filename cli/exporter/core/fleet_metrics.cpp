@@ -72,9 +72,12 @@ void write_asked(MetricsWriter& writer, const std::vector<Asked>& asked) {
   }
   writer.family("dogged_exporter_query_seconds", "gauge", "How long the query took when it was last asked.");
   for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.seconds);
-  writer.family("dogged_exporter_query_age_seconds", "gauge",
-                "How old the answer of the query is; 0 if this reading has asked for all of it.");
-  for (const Asked& query : asked) writer.sample({{"query", to_text(query.query)}}, query.age_seconds);
+  writer.family(
+      "dogged_exporter_query_age_seconds", "gauge",
+      "How old the answer of the query is; 0 if this reading has asked for all of it. Left out without an answer.");
+  for (const Asked& query : asked) {
+    if (query.age_seconds) writer.sample({{"query", to_text(query.query)}}, *query.age_seconds);
+  }
 }
 
 /// A gauge of all queues.

@@ -129,26 +129,31 @@ TEST_CASE("the exporter's questions count rows of their time that the snapshot d
   }
 }
 
-TEST_CASE("the slices of the exporter's count have each dead letter once, and each ends with a whole microsecond") {
+TEST_CASE("the slices of the exporter's count have each dead letter once, and no letter from after its begin") {
   TestDatabase database;
   // In each of three days ten tasks end, in pairs at the same time.
-  database.run(
-      "insert into dogged.tasks_failed (id, status, queue, name, args, attempt, run_at, finished_at, error_code) "
-      "select n, 'failed', 'mail', 'work', '{}', 1, now(), "
-      "       date_trunc('day', now()) - n % 3 * interval '1 day' + n / 3 / 2 * interval '1 us', 'E' || n % 2 "
-      "  from generate_series(0, 29) n");
+  const auto insert = [&](const std::string& ended_at) {
+    database.run(
+        "insert into dogged.tasks_failed (id, status, queue, name, args, attempt, run_at, finished_at, error_code) "
+        "select n, 'failed', 'mail', 'work', '{}', 1, now(), " +
+        ended_at + ", 'E' || n % 2 from generate_series(0, 29) n");
+  };
+  insert("date_trunc('day', now()) - n % 3 * interval '1 day' + (n / 3 / 2 - 60) * interval '1 us'");
   std::vector<std::int64_t> slices;
   std::map<std::string, std::int64_t> by_code;
-  std::optional<std::int64_t> after_us = 0;
+  std::optional<std::int64_t> after_us = 0, until_us;
   while (after_us) {
-    const sql::ExporterDeadLetters slice{.after_us = *after_us, .rows = 7, .most_codes = 100, .most = 100};
+    const sql::ExporterDeadLetters slice{.after_us = *after_us, .until_us = until_us, .rows = 7};
     after_us.reset();
     slices.push_back(0);
     for (const auto& row : database.connection().run(slice)) {
       slices.back() += row.letters;
       by_code[row.error_code.value_or("")] += row.letters;
       after_us = row.end_us;
+      CHECK(row.until_us == until_us.value_or(row.until_us));
+      until_us = row.until_us;
     }
+    if (slices.size() == 1) insert("clock_timestamp()");
   }
   CHECK(slices == std::vector<std::int64_t>{8, 8, 8, 6});
   CHECK(by_code == std::map<std::string, std::int64_t>{{"E0", 15}, {"E1", 15}});

@@ -74,7 +74,8 @@ TEST_CASE("a question that was refused leaves out its own metrics, and is named"
   FleetMetrics metrics;
   Reading reading = with_queue("mail", 7);
   reading.asked = {{.query = Query::queues, .seconds = 0.002, .why_not = "", .age_seconds = 40},
-                   {.query = Query::workers, .seconds = 0.001, .why_not = "permission denied"}};
+                   {.query = Query::workers, .seconds = 0.001, .why_not = "permission denied"},
+                   {.query = Query::dead_letters, .seconds = 0.001, .why_not = "", .age_seconds = std::nullopt}};
   metrics.add(std::move(reading));
   const auto families = read(metrics);
   CHECK(value(families, "dogged_up", {}) == 1);
@@ -82,6 +83,7 @@ TEST_CASE("a question that was refused leaves out its own metrics, and is named"
   CHECK(value(families, "dogged_exporter_query_success", {{"query", "workers"}}) == 0);
   CHECK(value(families, "dogged_exporter_query_age_seconds", {{"query", "queues"}}) == 40);
   CHECK(value(families, "dogged_exporter_query_age_seconds", {{"query", "workers"}}) == 0);
+  CHECK(families.at("dogged_exporter_query_age_seconds").samples.size() == 2);
   CHECK(families.count("dogged_queue_ready_tasks") == 1);
   CHECK(families.count("dogged_workers") == 0);
   CHECK(families.count("dogged_attempts_total") == 0);
