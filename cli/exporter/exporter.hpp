@@ -33,8 +33,8 @@ class Exporter {
   /// Ends the statement that runs, and lets no scrape wait any more.
   void stop();
 
-  /// Throws what has ended the readings, so that the command ends too: InvalidInput, or a defect (db::is_defect). It is
-  /// InvalidInput if the first reading found that the database's URL is none. A database that is away is no error.
+  /// Throws the error that has ended the readings, so that the command ends too. InvalidInput: the first reading found
+  /// that the database's URL is none. Any other error is a defect (db::is_defect). A database that is away is no error.
   void require_going_on();
 
   /// At most two threads wait here for PostgreSQL, so the server's third thread always answers /livez. `accept`: the

@@ -1,8 +1,9 @@
 // Claims tasks for the executors, on a thread and a connection of its own. The claimer listens on the same connection,
 // so that no other thread or session has to be woken between a notification and the claim.
 //
-// core/plan.hpp decides what the claimer does next, and core/last_release.hpp what it gives back after its end. The
-// claimer carries both out. core/sleep.hpp explains how the claimer sleeps, and why no wake-up is missed.
+// core/plan.hpp decides the claimer's next action. core/last_release.hpp decides how the claimer gives tasks back after
+// its last action. The claimer carries both out. core/sleep.hpp explains how the claimer sleeps, and why no wake-up is
+// missed.
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,8 @@ struct DeadLetterSlice {
   std::int64_t until_us = 0;           ///< the range's; if it had none, the time of the reading
 };
 
-/// A count ends, however many tasks fail meanwhile: it leaves out the tasks that end after its begin. So it counts no
-/// task twice that is replayed and fails again. Not thread-safe.
+/// A count leaves out the tasks that end after its begin. So the count ends, however many tasks fail meanwhile. A task
+/// that is replayed and fails again counts at most once. Not thread-safe.
 class DeadLetterCount {
  public:
   using Time = std::chrono::steady_clock::time_point;

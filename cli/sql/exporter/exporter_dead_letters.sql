@@ -1,6 +1,6 @@
--- Counts a slice of the dead letters by task and error code: the first @rows of those whose tasks ended after @after_us and
--- before @until_us, by their ends. All that ended in the same microsecond as the last of them are in the slice.
--- end_us: when the last of them ended. Nothing if no dead letters of the range follow.
+-- Counts the first @rows dead letters of a range, by task and error code. The range has the tasks that ended after @after_us
+-- and before @until_us, in the order of their ends. Tasks that ended in the same microsecond as the last one count too.
+-- end_us: when the last counted task ended. Nothing if no dead letters of the range follow.
 -- until_us: the range's end. If @until_us is null, the range ends now.
 -- gives: name text, error_code text?, letters bigint, end_us bigint?, until_us bigint
 with counted as (

@@ -90,7 +90,8 @@ struct World {
     return other.next(now, {.demand = {5}});
   }
 
-  /// If the claimer is to stop, or its lease is not held any more, it ends here. Gives what is due otherwise.
+  /// The claimer ends here if it is to stop, or if its lease is not held any more. Gives the action that is due
+  /// otherwise.
   [[nodiscard]] Step check_ends() const {
     const Action end{.step = Step::end};
     REQUIRE(next_after([](ClaimPlan& other) { other.on_stopping(); }) == end);
@@ -446,7 +447,7 @@ TEST_CASE("a claimer that always finds work keeps its books between claims, whet
   }
 }
 
-TEST_CASE("a claimer that is to stop, or whose lease is not held any more, ends instead of whatever is due") {
+TEST_CASE("a claimer that stops, and a claimer without its lease, end before each action that is due") {
   World world;
   std::set<Step> due;
   for (int i = 0; i < 2'000; ++i) {

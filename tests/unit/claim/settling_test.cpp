@@ -50,7 +50,7 @@ TEST_CASE("positions are settled by the third answer, once the transactions that
   CHECK(state_after({{0, 0}}, {3, 3, 2}) == State::position_known);  // of another server, which is behind the first
 }
 
-TEST_CASE("only what was settled is looked through again") {
+TEST_CASE("only settled positions are looked through again") {
   Settling settling{start};
   TimePoint now = start;
   for (const auto last_before : {Settling::State::unknown, Settling::State::position_known,

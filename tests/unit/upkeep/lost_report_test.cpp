@@ -1,4 +1,4 @@
-// What becomes of a task whose attempt was lost with its worker.
+// The report of an attempt that was lost with its worker, and the next state of its task.
 #include "upkeep/core/lost_report.hpp"
 
 #include <dogged/codes.hpp>
@@ -97,7 +97,7 @@ TEST_CASE("a lost task that is declared to leave no dead letter is discarded") {
   CHECK(lost_transition(lost_attempt_declared(true, 1, false)).status == Status::discarded);
 }
 
-TEST_CASE("a lost task whose cancellation was requested is cancelled, and its attempt stays lost") {
+TEST_CASE("a requested cancellation ends a lost task, and its attempt stays lost") {
   for (LostAttempt lost : {lost_attempt(), lost_attempt_declared(false, 5, true)}) {
     lost.cancel_requested = true;
     const lifecycle::Transition to = lost_transition(lost);

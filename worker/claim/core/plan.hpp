@@ -4,7 +4,7 @@
 // first, then what operators and other threads ask for, due tasks, claims, bookkeeping, and sleep last. claimer.cpp
 // carries out one action, and asks again.
 //
-// A claimer that is to stop, or whose lease is not held any more, ends instead of its next action, whatever is due.
+// A claimer ends if it is to stop, or if its lease is not held any more. The end comes before each action that is due.
 // The action under way comes to its end first. Tasks of a claim under way go to the executors, which begin nothing
 // without the lease. last_release.hpp decides how the tasks are given back that have not begun.
 #pragma once
