@@ -21,6 +21,7 @@ using runtime::Incarnation;
 using runtime::KeeperPlan;
 using runtime::LastRelease;
 using runtime::Lease;
+using runtime::Mailbox;
 using runtime::Pool;
 using runtime::ReportBatch;
 using runtime::ReportBatches;
@@ -114,11 +115,12 @@ void Worker::end_life() {
   life_.reset();
   ++lives_;
   plan_.reset();
-  told_ = {};
-  claimer_waits_ = false;
+  mailbox_ = {};
+  claimer_waits_ = is_woken_ = false;
+  has_made_ready_ = false;
   claimer_has_connection_ = true;
   heard_.clear();
-  circuits_told_ = false;
+  queues_told_ = circuits_told_ = false;
   chores_.clear();
   keeper_waits_ = false;
   keeper_listens_on_.reset();
@@ -157,7 +159,7 @@ void Worker::check_knows_first() const {
 void Worker::break_connection() {
   if (!claimer_waits_) return;
   claimer_failed();
-  wake_claimer();
+  end_wait();
 }
 
 void Worker::claimer_failed() {
@@ -181,9 +183,8 @@ void Worker::lose_server() {
 // The claimer.
 
 void Worker::claimer_step() {
-  claimer_waits_ = false;
   plan_->on_lease(life_->lease.state());
-  plan_->on_told(std::exchange(told_, {}), world_.scheduler.now());
+  plan_->on_told(mailbox_.take(), world_.scheduler.now());
   carry_out(plan_->next(world_.scheduler.now(), capacity()));
 }
 
@@ -346,40 +347,57 @@ void Worker::claimer_ended() {
   if (life_->shutdown) carry_out_shutdown();
 }
 
+/// As Claimer::hear. Other threads may come between the claimer's decision and the begin of its wait.
 void Worker::hear(const ClaimPlan::Action& action) {
+  later(std::chrono::microseconds{world_.scheduler.pick(1, 20)}, [this, action] { wait(action); });
+}
+
+void Worker::wait(const ClaimPlan::Action& action) {
   if (!claimer_has_connection_) {
     claimer_failed();
     return claimer_continue();
   }
-  const TimePoint now = world_.scheduler.now();
-  const bool is_told = !heard_.empty() || queues_told_ || circuits_told_ || told_.has_ready || told_.has_rescued ||
-                       told_.has_expired || told_.server_is_back || told_.due_at != runtime::never;
-  for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, now);
-  if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
-  if (std::exchange(circuits_told_, false)) plan_->on_circuits_changed();
-  if (action.until <= now || is_told) return claimer_continue();
+  const bool waits = action.until > now() && mailbox_.begin_wait(action.until, action.for_room);
+  if (!waits || is_woken_ || !heard_.empty() || queues_told_ || circuits_told_) return hear_all();
   claimer_waits_ = true;
-  waits_for_room_ = action.for_room;
   if (world_.only_polls && world_.mutant == Mutant::waits_for_a_notification) return;
-  later(action.until - now, [this, wait = ++waits_] {
-    if (claimer_waits_ && wait == waits_) claimer_step();
+  later(action.until - now(), [this, wait = ++waits_] {
+    if (wait == waits_) end_wait();
   });
 }
 
+/// As Connection::wait, when the wait is over.
+void Worker::hear_all() {
+  is_woken_ = false;
+  for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, now());
+  if (std::exchange(queues_told_, false)) plan_->on_queues_changed();
+  if (std::exchange(circuits_told_, false)) plan_->on_circuits_changed();
+  claimer_continue();
+}
+
+void Worker::end_wait() {
+  if (std::exchange(claimer_waits_, false)) later(5us, [this] { hear_all(); });
+}
+
 void Worker::wake_claimer() {
-  if (!claimer_waits_) return;
-  claimer_waits_ = false;
-  later(5us, [this] {
-    for (const std::string& queue : std::exchange(heard_, {})) plan_->on_notified(queue, world_.scheduler.now());
-    claimer_step();
-  });
+  is_woken_ = true;
+  end_wait();
+}
+
+/// As ClaimInbox.
+void Worker::tell_claimer(const runtime::Told& told) {
+  if (mailbox_.note(told) == Mailbox::Effect::ends_wait) wake_claimer();
+}
+
+void Worker::tell_of_room() {
+  if (mailbox_.note_room() == Mailbox::Effect::ends_wait) wake_claimer();
 }
 
 void Worker::notify(std::int64_t lease, const std::string& queue) {
   world_.scheduler.after(world_.scheduler.between(20us, 2ms), [this, lease, queue] {
     if (!life_ || life_->lease.id() != lease) return;
     heard_.push_back(queue);
-    wake_claimer();
+    end_wait();
   });
 }
 
@@ -396,10 +414,7 @@ void Worker::tell_queues_changed() {
   if (world_.only_polls) return;
   later(world_.scheduler.between(20us, 2ms), [this] {
     queues_told_ = true;
-    if (claimer_waits_) {
-      plan_->on_queues_changed();
-      wake_claimer();
-    }
+    end_wait();
   });
 }
 
@@ -572,8 +587,7 @@ bool Worker::begin_next(Executor& executor, const std::shared_ptr<Runner>& runne
     case Pool::Next::wait:
       return false;
     case Pool::Next::expired:
-      told_.has_expired = true;
-      wake_claimer();
+      tell_claimer({.has_expired = true});
       return true;
     case Pool::Next::cancelled:
       hand_on(executor, *runner, runtime::report_not_begun(runner->slot.run().task, now()));
@@ -811,7 +825,8 @@ void Worker::batch_goes_on() {
   }
   completer_.on_written(reports_.on_written(batch_->take_again()), now());
   batch_.reset();
-  wake_claimer();
+  tell_of_room();
+  if (std::exchange(has_made_ready_, false)) tell_claimer({.has_ready = true});
   later(Duration{1us}, [this] { completer_step(); });
 }
 
@@ -822,11 +837,11 @@ void Worker::note_taken(const ReportBatch::Taken& taken) {
     case Rerun::When::none:
       return;
     case Rerun::When::at_once:
-      told_.has_ready = true;
+      has_made_ready_ = true;
       return;
     case Rerun::When::later:
       if (world_.mutant == Mutant::forgets_a_deferral) return;
-      told_.due_at = std::min(told_.due_at, world_.scheduler.now() + rerun.in);
+      tell_claimer({.due_at = now() + rerun.in});
   }
 }
 
@@ -928,8 +943,7 @@ void Worker::keeper_step() {
         if (connection == keeper_connections_) keeper_listens_on_ = connection;
         return [this] {
           life_->keeper.on_listening();
-          told_.server_is_back = true;
-          wake_claimer();
+          tell_claimer({.server_is_back = true});
           note_for_upkeep({.worker_began = true});
         };
       });

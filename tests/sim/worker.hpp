@@ -1,5 +1,5 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
-// SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
+// Mailbox, SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
 // ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan and RescueTasks, Incarnation and Shutdown. The
 // network between them loses requests, answers and notifications, and delivers statements late. Handlers take virtual
 // time.
@@ -23,6 +23,7 @@
 #include "circuits/core/ledger.hpp"
 #include "claim/core/following.hpp"
 #include "claim/core/last_release.hpp"
+#include "claim/core/mailbox.hpp"
 #include "claim/core/plan.hpp"
 #include "claim/core/retry_throttle.hpp"
 #include "claim/core/sorting_out.hpp"
@@ -262,6 +263,7 @@ class Worker {
   void arrives_late(Callback statement);
   void carry_out(runtime::ClaimPlan::Action action);
   void hear(const runtime::ClaimPlan::Action& action);
+  void wait(const runtime::ClaimPlan::Action& action);
   void claim(std::vector<runtime::QueueClaim> claims);
   [[nodiscard]] std::vector<runtime::ClaimedTask> taken(const std::vector<Database::Claimed>& claimed,
                                                         TimePoint asked_at) const;
@@ -300,7 +302,11 @@ class Worker {
                                             std::int64_t session) const;
   [[nodiscard]] std::vector<runtime::Attempt> held() const;
   [[nodiscard]] runtime::ClaimPlan::Capacity capacity() const;
+  void tell_claimer(const runtime::Told& told);
+  void tell_of_room();
   void wake_claimer();
+  void end_wait();
+  void hear_all();
 
   void add_runner(Executor& executor);
   void begin_tasks();
@@ -437,9 +443,9 @@ class Worker {
   std::optional<Life> life_;
 
   std::unique_ptr<runtime::ClaimPlan> plan_;
-  runtime::Told told_;
+  runtime::Mailbox mailbox_;
   bool claimer_waits_ = false;
-  bool waits_for_room_ = false;
+  bool is_woken_ = false;  // the claimer's wake descriptor is readable
   std::uint64_t waits_ = 0;
   std::vector<std::string> heard_;  // notifications, by queue
   bool queues_told_ = false;
@@ -455,6 +461,7 @@ class Worker {
 
   runtime::ReportBatches reports_{batch_limits};
   std::optional<runtime::ReportBatch> batch_;  // in flight
+  bool has_made_ready_ = false;                // the batch in flight
   /// The reports to circuits that the completer writes, one after the other.
   struct CircuitWriting {
     runtime::CircuitLedger::EventsByCircuit left;

@@ -237,10 +237,7 @@ void Worker::tell_circuits_changed() {
   if (row == world_.database.workers().end() || !row->second.listens) return;
   later(world_.scheduler.between(20us, 2ms), [this] {
     circuits_told_ = true;
-    if (!claimer_waits_) return;
-    circuits_told_ = false;
-    plan_->on_circuits_changed();
-    wake_claimer();
+    end_wait();
   });
 }
 

@@ -126,8 +126,7 @@ void Worker::upkeep_failed() {
   if (life_->rescue) {
     life_->rescue.reset();
     life_->rescued_tasks = 0;
-    told_.has_rescued = true;  // batches before the failure have made tasks ready, perhaps
-    wake_claimer();
+    tell_claimer({.has_rescued = true});  // batches before the failure have made tasks ready, perhaps
   }
   life_->upkeep.on_failure(now());
 }
@@ -219,8 +218,7 @@ void Worker::rescue_refused(std::int64_t worker) {
 void Worker::end_rescue() {
   if (const std::size_t tasks = std::exchange(life_->rescued_tasks, 0); tasks > 0) {
     world_.trace("worker " + std::to_string(number_) + " has rescued " + std::to_string(tasks) + " tasks");
-    told_.has_rescued = true;
-    wake_claimer();
+    tell_claimer({.has_rescued = true});
   }
   life_->owes_rescue = false;
   life_->upkeep.on_rescued(!life_->rescue->has_rescued_all());

@@ -177,7 +177,6 @@ void Claimer::hear(const Action& action) {
   const bool waits = action.until > now && around_.inbox->begin_wait(action.until, action.for_room);
   const auto patience = waits ? action.until - now : SteadyClock::duration{0};
   const std::vector<db::Notification> said = connection().wait(patience, service_.wake_fd());
-  around_.inbox->end_wait();
   for (const db::Notification& notification : said) {
     switch (notification.channel) {
       case db::Channel::wake:
