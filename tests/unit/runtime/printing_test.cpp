@@ -1,5 +1,6 @@
 // The output of a failed check of the cores: words, and not numbers.
 #include "claim/core/last_release.hpp"
+#include "claim/core/mailbox.hpp"
 #include "claim/core/plan.hpp"
 #include "claim/core/queue_changes.hpp"
 #include "claim/core/sorting_out.hpp"
@@ -35,7 +36,7 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
   check_printed(Certainty::State::sure, Certainty::Ask::nothing, DueTime::State::none, DueTime::Ask::promote,
                 ServedQueues::State::open, Settling::State::settled, Settling::Outcome::taken, Sleep::State::busy,
                 Sleep::Ask::wake_up, Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
-  check_printed(Record::perhaps_committed, Lease::State::held, Lease::Turn::lapsed, KeeperPlan::State::deaf,
+  check_printed(Record::perhaps_committed, Lease::State::held, Lease::Turn::lapsed, Mailbox::State::waits,
                 KeeperPlan::Step::beat);
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,
                 RescuePlan::Rescue::none, UpkeepPlan::State::rest, UpkeepPlan::Step::look);

@@ -19,7 +19,7 @@ ClaimPlan::ClaimPlan(const Settings& settings, const std::vector<std::string>& q
       sleep_(settings.listens, settings.poll_interval, now),
       due_(now),
       settling_(now),
-      hearing_(settings.listens ? Hearing::deaf : Hearing::polls_only) {}
+      hearing_(settings.listens) {}
 
 ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   if (course_ == Course::ends) return {.step = Step::end};
@@ -33,7 +33,7 @@ ClaimPlan::Action ClaimPlan::next(TimePoint now, const Capacity& capacity) {
   if (turn_ == Turn::must_hear) {
     if (auto action = keep_books(now)) return *action;
     turn_ = Turn::may_claim;
-    if (hearing_ == Hearing::listening) return {.step = Step::hear, .until = now};
+    if (hearing_.state() == Hearing::State::listening) return {.step = Step::hear, .until = now};
   }
   if (capacity.can_report && capacity.backlog < max_backlog) {
     if (auto claims = queues_.claims(capacity.demand); !claims.empty()) {
@@ -55,7 +55,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::first_of_all(TimePoint now) {
   const Certainty::Ask ask = certainty_.next(now);
   if (ask == Certainty::Ask::begin_session) return Action{.step = Step::begin_session};
   // Before the claimer gives tasks back, so that it hears every notification from there on.
-  if (hearing_ == Hearing::deaf) return Action{.step = Step::listen};
+  if (hearing_.is_deaf()) return Action{.step = Step::listen};
   if (ask == Certainty::Ask::give_back) return Action{.step = Step::give_back_unknown};
   if (auto paused = queues_.take_newly_paused(); !paused.empty()) {
     return Action{.step = Step::give_back_paused, .paused = std::move(paused)};
@@ -89,7 +89,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::look(TimePoint now) {
 
 /// A worker that does not listen asks each second, so that it also notices when a pause ends.
 std::optional<ClaimPlan::Action> ClaimPlan::follow(TimePoint now) {
-  if (following_.is_due(now) || (hearing_ == Hearing::polls_only && following_.is_old(now))) {
+  if (following_.is_due(now) || (hearing_.state() == Hearing::State::polls_only && following_.is_old(now))) {
     return Action{.step = Step::follow_queues};
   }
   return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<ClaimPlan::Action> ClaimPlan::of(DueTime::Ask ask) {
 ClaimPlan::Action ClaimPlan::wait(const Capacity& capacity) const {
   TimePoint until = std::min({sleep_.looks_at(), due_.asks_at(), certainty_.asks_at(), following_.resumes_at()});
   if (capacity.holds_waiting) until = std::min(until, look_for_stale_at_);
-  if (hearing_ == Hearing::polls_only) until = std::min(until, following_.old_at());
+  if (hearing_.state() == Hearing::State::polls_only) until = std::min(until, following_.old_at());
   return {.step = Step::hear, .until = until, .for_room = queues_.any(ServedQueues::State::open)};
 }
 
@@ -170,7 +170,7 @@ void ClaimPlan::on_session_begun(TimePoint now) {
 }
 
 void ClaimPlan::on_listening(TimePoint now) {
-  hearing_ = Hearing::listening;
+  hearing_.on_listening();
   look_everywhere(now);  // notifications until now are lost
 }
 
@@ -236,7 +236,7 @@ void ClaimPlan::on_asleep(const Sleep::Transactions& open, TimePoint now) {
 
 void ClaimPlan::on_failure(bool connection_lost, TimePoint now) {
   certainty_.on_failure();
-  if (hearing_ == Hearing::listening) hearing_ = Hearing::deaf;
+  hearing_.on_failure();
   sleep_.on_failure();
   if (connection_lost) {
     queues_.forget_watermarks();

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/hearing.hpp"
 #include "base/time.hpp"
 #include "claim/core/certainty.hpp"
 #include "claim/core/claims_sum.hpp"
@@ -139,11 +140,6 @@ class ClaimPlan {
   [[nodiscard]] const DueTime& due() const noexcept { return due_; }
 
  private:
-  enum class Hearing {
-    polls_only,  // by its settings
-    deaf,        // the claimer does not listen yet on this connection
-    listening,   // notifications arrive
-  };
   enum class Course { goes_on, ends };
   /// After a claim, and after bookkeeping, due bookkeeping and notifications come before the next claim. Otherwise a
   /// claimer that always finds work would put bookkeeping off for ever, and notifications would pile up.

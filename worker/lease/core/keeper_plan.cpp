@@ -10,19 +10,18 @@
 namespace dogged::runtime {
 
 KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
-  if (state_ == State::ended) return {Step::end};
-  switch (course_) {
-    case Course::writes_last:
-      course_ = Course::ends;
+  switch (state_) {
+    case State::writes_last:
+      state_ = State::ends;
       return {has_progress_ ? Step::write_last : Step::end};
-    case Course::ends:
+    case State::ends:
       return {Step::end};
-    case Course::works:
-    case Course::drains:
+    case State::works:
+    case State::drains:
       break;
   }
   if (now >= beat_at_) return {Step::beat};
-  if (state_ == State::deaf && settings_.listens) return {Step::listen};
+  if (hearing_.is_deaf()) return {Step::listen};
   if (now >= look_at_) {
     look_at_ = now + settings_.poll_interval;
     if (holds_tasks) return {Step::look};
@@ -33,19 +32,17 @@ KeeperPlan::Action KeeperPlan::next(TimePoint now, bool holds_tasks) noexcept {
 }
 
 void KeeperPlan::on_draining() noexcept {
-  if (course_ != Course::works) return;
-  course_ = Course::drains;
+  if (state_ != State::works) return;
+  state_ = State::drains;
   beat_at_ = TimePoint::min();
 }
 
 void KeeperPlan::on_stopping(bool is_connected) noexcept {
-  if (course_ == Course::works || course_ == Course::drains) {
-    course_ = is_connected ? Course::writes_last : Course::ends;
-  }
+  if (state_ == State::works || state_ == State::drains) state_ = is_connected ? State::writes_last : State::ends;
 }
 
 void KeeperPlan::on_renewed(TimePoint asked_at, milliseconds after) {
-  require_invariant(state_ != State::ended, "a lease that was ended is not renewed");
+  require_invariant(state_ != State::ends, "a lease that was ended is not renewed");
   beat_at_ = asked_at + after;
 }
 
@@ -66,27 +63,14 @@ void KeeperPlan::note_write(TimePoint now) {
 }
 
 void KeeperPlan::on_listening() {
-  require_invariant(state_ == State::deaf && settings_.listens, "a keeper begins to listen once on a connection");
-  state_ = State::listening;
+  hearing_.on_listening();
   look_at_ = TimePoint::min();
 }
 
 /// Notifications may have been missed, and a look may have failed.
 void KeeperPlan::on_failure() noexcept {
-  if (state_ == State::listening) state_ = State::deaf;
+  hearing_.on_failure();
   look_at_ = TimePoint::min();
-}
-
-std::string_view to_text(KeeperPlan::State state) noexcept {
-  switch (state) {
-    case KeeperPlan::State::deaf:
-      return "deaf";
-    case KeeperPlan::State::listening:
-      return "listening";
-    case KeeperPlan::State::ended:
-      break;
-  }
-  return "ended";
 }
 
 std::string_view to_text(KeeperPlan::Step step) noexcept {
@@ -109,7 +93,6 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
   return "end";
 }
 
-std::ostream& operator<<(std::ostream& out, KeeperPlan::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) {
   out << to_text(action.step);

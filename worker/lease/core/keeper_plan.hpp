@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <string_view>
 
+#include "base/core/hearing.hpp"
 #include "base/time.hpp"
 
 namespace dogged::runtime {
@@ -20,11 +21,6 @@ class KeeperPlan {
     milliseconds poll_interval{10'000};  ///< the keeper asks at least so often for attempts to be cancelled
     bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
     milliseconds progress_interval{1'000};
-  };
-  enum class State {
-    deaf,       ///< the keeper does not listen, at least not on this connection
-    listening,  ///< notifications arrive
-    ended,      ///< the database says that the lease was ended
   };
   enum class Step {
     beat,        ///< renew the lease
@@ -43,18 +39,17 @@ class KeeperPlan {
   };
 
   KeeperPlan(const Settings& settings, TimePoint now) noexcept
-      : settings_(settings), beat_at_(now), look_at_(now), write_at_(now) {}
+      : settings_(settings), hearing_(settings.listens), beat_at_(now), look_at_(now), write_at_(now) {}
 
   /// `holds_tasks`: whether the worker holds tasks; without tasks, there is nothing to cancel. For a task that the
   /// worker claims later, the keeper finds a cancellation at its next look, or by a notification.
   [[nodiscard]] Action next(TimePoint now, bool holds_tasks) noexcept;
-  [[nodiscard]] State state() const noexcept { return state_; }
 
   // Events. If an action's statement throws, on_failure is called, and no other event for that action.
 
   /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
   void on_renewed(TimePoint asked_at, milliseconds after);
-  void on_ended() noexcept { state_ = State::ended; }
+  void on_ended() noexcept { state_ = State::ends; }
   /// The worker claims nothing more. The first call makes a heartbeat due that says so. A stopping worker may run its
   /// tasks for minutes, and operators must not take the worker for one that claims.
   void on_draining() noexcept;
@@ -74,18 +69,18 @@ class KeeperPlan {
   void on_failure() noexcept;
 
  private:
-  enum class Course {
+  enum class State {
     works,        // the worker claims
     drains,       // the worker claims nothing more, and a heartbeat says so
     writes_last,  // the keeper writes once more, and ends
-    ends,
+    ends,         // at once if the database says that the lease was ended
   };
 
   void note_write(TimePoint now);
 
   Settings settings_;
-  State state_ = State::deaf;
-  Course course_ = Course::works;
+  Hearing hearing_;
+  State state_ = State::works;
   TimePoint beat_at_;
   TimePoint look_at_;
   TimePoint write_at_;
@@ -93,9 +88,7 @@ class KeeperPlan {
   bool is_refused_ = false;  // the last write of progress
 };
 
-[[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;
 [[nodiscard]] std::string_view to_text(KeeperPlan::Step step) noexcept;
-std::ostream& operator<<(std::ostream& out, KeeperPlan::State state);
 std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action);
 
