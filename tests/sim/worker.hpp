@@ -285,7 +285,7 @@ class Worker {
   };
   void hand_out(const std::shared_ptr<Claimed>& claimed);
   void hand_out(const Claimed& claimed, runtime::SortingOut sorting, const std::set<TaskId>& first_runs);
-  void admit(const std::shared_ptr<runtime::SortingOut>& sorting, std::string_view circuit, std::size_t count);
+  void ask_circuit(const std::shared_ptr<runtime::SortingOut>& sorting, std::string_view circuit, std::size_t count);
   [[nodiscard]] runtime::SortedOut sorted_out(Executor& executor, runtime::SortingOut sorting,
                                               const std::set<TaskId>& first_runs);
   void defer(const std::vector<runtime::Deferral>& tasks);

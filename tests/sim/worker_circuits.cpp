@@ -50,7 +50,7 @@ void Worker::hand_out(const std::shared_ptr<Claimed>& claimed) {
   const auto sorting = std::make_shared<SortingOut>(std::move(claimed->tasks), claimed->has_more, now());
   std::vector<Chore> chores;
   for (const auto& [circuit, count] : sorting->asks()) {
-    chores.push_back([this, sorting, circuit = circuit, count = count] { admit(sorting, circuit, count); });
+    chores.push_back([this, sorting, circuit = circuit, count = count] { ask_circuit(sorting, circuit, count); });
   }
   chores.push_back([this, claimed, sorting, first_runs] { hand_out(*claimed, std::move(*sorting), first_runs); });
   chores_.insert(chores_.begin(), chores.begin(), chores.end());
@@ -96,13 +96,11 @@ SortedOut Worker::sorted_out(Executor& executor, SortingOut sorting, const std::
   return sorted;
 }
 
-/// As Circuits::admit.
-void Worker::admit(const std::shared_ptr<SortingOut>& sorting, std::string_view circuit, std::size_t count) {
-  const auto take = [this, sorting, circuit](const CircuitLedger::Admission& admission) {
-    sorting->on_admitted(circuit, admission, life_->circuits.state(circuit) == CircuitState::open, [&] {
-      return life_->circuits.wait_of_next(circuit, admission,
-                                          static_cast<double>(world_.scheduler.pick(0, 999)) / 1000);
-    });
+/// As Circuits::ask.
+void Worker::ask_circuit(const std::shared_ptr<SortingOut>& sorting, std::string_view circuit, std::size_t count) {
+  const auto take = [this, sorting, circuit, count](const CircuitLedger::Admission& admission) {
+    const auto draw = [this] { return static_cast<double>(world_.scheduler.pick(0, 999)) / 1000; };
+    sorting->on_answer(circuit, life_->circuits.answer(circuit, admission, count, draw));
     claimer_continue();
   };
   const std::string name{circuit};

@@ -69,6 +69,12 @@ circuit::TriedChange::Outcome Circuits::try_change(
   return outcome;
 }
 
+CircuitLedger::Answer Circuits::ask(db::Connection& connection, std::string_view name, std::size_t count) {
+  const CircuitLedger::Admission admission = admit(connection, name, count);
+  const detail::Lock lock{mutex_};
+  return ledger_.answer(name, admission, count, draw_);
+}
+
 CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string_view name, std::size_t count) {
   {
     const detail::Lock lock{mutex_};
@@ -90,16 +96,6 @@ CircuitLedger::Admission Circuits::admit(db::Connection& connection, std::string
   }
   const detail::Lock lock{mutex_};
   return ledger_.admit_while_locked(name);
-}
-
-milliseconds Circuits::wait_of_next(std::string_view name, const CircuitLedger::Admission& admission) {
-  const detail::Lock lock{mutex_};
-  return ledger_.wait_of_next(name, admission, draw_());
-}
-
-bool Circuits::is_open(std::string_view name) const {
-  const detail::Lock lock{mutex_};
-  return ledger_.state(name) == CircuitState::open;
 }
 
 std::vector<std::string> Circuits::tasks_of(std::string_view name) const {

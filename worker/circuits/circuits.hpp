@@ -41,12 +41,7 @@ class Circuits {
 
   /// How many of `count` claimed tasks of the circuit may begin. Asks the database unless the circuit is known to be
   /// closed or open.
-  [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
-  /// The delay for the next task that the circuit holds back.
-  [[nodiscard]] milliseconds wait_of_next(std::string_view name, const CircuitLedger::Admission& admission);
-
-  /// Whether the circuit was open when it was last read.
-  [[nodiscard]] bool is_open(std::string_view name) const;
+  [[nodiscard]] CircuitLedger::Answer ask(db::Connection& connection, std::string_view name, std::size_t count);
   /// This worker's tasks that have the circuit.
   [[nodiscard]] std::vector<std::string> tasks_of(std::string_view name) const;
 
@@ -65,6 +60,7 @@ class Circuits {
   void write_noted(db::Connection& connection);
 
  private:
+  [[nodiscard]] CircuitLedger::Admission admit(db::Connection& connection, std::string_view name, std::size_t count);
   void tell_of(const circuit::SharedCircuit& now, CircuitLedger::Kept kept) const;
   circuit::TriedChange::Outcome try_change(db::Connection& connection, std::string_view name,
                                            const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);

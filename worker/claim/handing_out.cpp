@@ -85,9 +85,7 @@ void HandingOut::hand_out(Outlet& outlet, const QueueClaim& claim, OfQueue claim
   const bool has_more = claimed.places.size() >= claim.how_many;
   SortingOut sorting{std::move(claimed.tasks), has_more, claimed_at};
   for (const auto& [name, count] : sorting.asks()) {
-    const CircuitLedger::Admission admission = circuits_.admit(session_.connection(), name, count);
-    sorting.on_admitted(name, admission, circuits_.is_open(name),
-                        [&, circuit = name] { return circuits_.wait_of_next(circuit, admission); });
+    sorting.on_answer(name, circuits_.ask(session_.connection(), name, count));
   }
   SortedOut sorted = std::move(sorting).finish(outlet.retries.get(), SteadyClock::now(), random_draw);
   for (const Deferral& deferral : sorted.over_budget) circuits_.note_not_begun(deferral.task);

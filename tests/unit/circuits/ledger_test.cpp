@@ -106,19 +106,21 @@ TEST_CASE("a circuit that may be half-open is asked under its lock, and lets its
 TEST_CASE("tasks that wait come back apart, except as many as there are probes, and again in each generation") {
   CircuitLedger ledger = knowing(psp(CircuitState::open));
   const CircuitLedger::Admission admission = *ledger.admit("psp", 4, start);
-  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
-  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
-  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s + 5s);
-  CHECK(ledger.wait_of_next("psp", admission, 0.0) == 9s);
+  const auto answer = ledger.answer("psp", admission, 4, [draw = 1.0]() mutable { return draw -= 0.25; });
+  CHECK(answer.is_open);
+  CHECK(answer.let_through == 0);
+  CHECK(answer.waits == std::vector<milliseconds>{9s, 9s, 9s + 2500ms, 9s});
+  CHECK(ledger.answer("psp", admission, 1, [] { return 0.5; }).waits == std::vector<milliseconds>{9s + 5s});
   ledger.on_changed(psp(CircuitState::open, 2), start);
-  CHECK(ledger.wait_of_next("psp", admission, 0.5) == 9s);
+  CHECK(ledger.answer("psp", admission, 1, [] { return 0.5; }).waits == std::vector<milliseconds>{9s});
 }
 
 TEST_CASE("tasks whose turn to probe meets a locked circuit are back within two seconds, not after recovery_timeout") {
   CircuitLedger ledger = knowing(psp(CircuitState::open));
   const CircuitLedger::Admission closed_to_all = *ledger.admit("psp", 4, start);
-  for (int i = 0; i < 2; ++i) REQUIRE(ledger.wait_of_next("psp", closed_to_all, 0.9) == 9s);
-  for (int i = 0; i < 2; ++i) CHECK(ledger.wait_of_next("psp", ledger.admit_while_locked("psp"), 0.9) == 1900ms);
+  const auto draw = [] { return 0.9; };
+  REQUIRE(ledger.answer("psp", closed_to_all, 2, draw).waits == std::vector<milliseconds>(2, 9s));
+  CHECK(ledger.answer("psp", ledger.admit_while_locked("psp"), 2, draw).waits == std::vector<milliseconds>(2, 1900ms));
 }
 
 TEST_CASE(

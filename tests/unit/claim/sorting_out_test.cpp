@@ -63,13 +63,12 @@ struct Service {
   SharedCircuit row;
   CircuitLedger ledger;
 
-  /// As HandingOut and Circuits::admit.
+  /// As HandingOut and Circuits::ask.
   void answer(SortingOut& sorting) {
     for (const auto& [name, count] : sorting.asks()) {
       auto admission = ledger.admit(name, count, start);
       if (!admission) std::tie(admission, row.circuit) = CircuitLedger::ask(row, count);
-      sorting.on_admitted(name, *admission, ledger.state(name) == CircuitState::open,
-                          [&, circuit = name] { return ledger.wait_of_next(circuit, *admission, 0.5); });
+      sorting.on_answer(name, ledger.answer(name, *admission, count, [] { return 0.5; }));
     }
   }
 };

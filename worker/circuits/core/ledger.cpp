@@ -121,6 +121,18 @@ CircuitLedger::Admission CircuitLedger::admit_while_locked(std::string_view name
   return {.wait = wait, .spread = wait};
 }
 
+CircuitLedger::Answer CircuitLedger::answer(std::string_view name, const Admission& admission, std::size_t count,
+                                            const std::function<double()>& draw) {
+  require_invariant(admission.let_through <= count, "a circuit lets no more tasks through than it was asked for");
+  Answer answer{.let_through = admission.let_through,
+                .generation = admission.generation,
+                .is_open = state(name) == CircuitState::open};
+  for (std::size_t i = admission.let_through; i < count; ++i) {
+    answer.waits.push_back(wait_of_next(name, admission, draw()));
+  }
+  return answer;
+}
+
 milliseconds CircuitLedger::wait_of_next(std::string_view name, const Admission& admission, double draw) {
   const std::int64_t generation = known(name).circuit.circuit.generation;
   FirstBack& first = first_back_[std::string{name}];

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -31,6 +32,15 @@ class CircuitLedger {
     milliseconds spread{0};   ///< the rest of them waits for up to this longer
 
     friend bool operator==(const Admission&, const Admission&) = default;
+  };
+  /// A circuit's answer for the tasks of one claim.
+  struct Answer {
+    std::size_t let_through = 0;  ///< the first of the tasks
+    std::int64_t generation = 0;
+    std::vector<milliseconds> waits = {};  ///< of each other task
+    bool is_open = false;                  ///< as far as the ledger knows
+
+    friend bool operator==(const Answer&, const Answer&) = default;
   };
   /// How a read circuit compares with the ledger's state.
   enum class Kept {
@@ -61,10 +71,11 @@ class CircuitLedger {
   /// While another session has locked the circuit's row: nothing begins, and all tasks are back within 2 s. The tasks
   /// whose turn to probe it was are among them, and must not wait for a part of recovery_timeout.
   [[nodiscard]] Admission admit_while_locked(std::string_view name) const;
-  /// How long a task waits that was not let through. The first tasks come back when the circuit may be half-open, as
-  /// many as probes are let through. The others wait for a part of Admission::spread longer, by `draw` in [0, 1), so
-  /// that they do not all come back at once.
-  [[nodiscard]] milliseconds wait_of_next(std::string_view name, const Admission& admission, double draw);
+  /// The answer for `count` tasks, and how long each of those waits that are not let through. The first of them come
+  /// back when the circuit may be half-open, as many as probes are let through. The others wait for a part of
+  /// Admission::spread longer, by `draw` in [0, 1), so that they do not all come back at once.
+  [[nodiscard]] Answer answer(std::string_view name, const Admission& admission, std::size_t count,
+                              const std::function<double()>& draw);
 
   // Events from attempts.
 
@@ -92,6 +103,7 @@ class CircuitLedger {
   };
 
   [[nodiscard]] Known known(std::string_view name) const;
+  [[nodiscard]] milliseconds wait_of_next(std::string_view name, const Admission& admission, double draw);
   [[nodiscard]] bool change_nothing(std::string_view name, const Events& events) const;
 
   std::map<std::string, Known, std::less<>> known_;

@@ -27,24 +27,25 @@ std::map<std::string_view, std::size_t> SortingOut::asks() const {
   return counts;
 }
 
-void SortingOut::on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission, bool is_open,
-                             const std::function<milliseconds()>& next_wait) {
-  std::size_t asked = 0;
+void SortingOut::on_answer(std::string_view circuit, const CircuitLedger::Answer& answer) {
+  std::size_t let_through = 0;
+  auto wait = answer.waits.begin();
   std::vector<ClaimedTask> kept;
   kept.reserve(sorted_.begin.size());
   for (ClaimedTask& task : sorted_.begin) {
     if (task.definition->circuit != circuit) {
       kept.push_back(std::move(task));
-    } else if (asked++ < admission.let_through) {
-      task.circuit_generation = admission.generation;
+    } else if (let_through < answer.let_through) {
+      ++let_through;
+      task.circuit_generation = answer.generation;
       kept.push_back(std::move(task));
     } else {
-      sorted_.by_circuit.push_back({std::move(task), next_wait()});
+      require_invariant(wait != answer.waits.end(), "a circuit answers for each task that it was asked for");
+      sorted_.by_circuit.push_back({std::move(task), *wait++});
     }
   }
   sorted_.begin = std::move(kept);
-  if (has_more_ && is_open && asked > admission.let_through) sorted_.in_place.push_back(circuit);
-  require_invariant(admission.let_through <= asked, "a circuit lets no more tasks through than it was asked for");
+  if (has_more_ && answer.is_open && !answer.waits.empty()) sorted_.in_place.push_back(circuit);
 }
 
 SortedOut SortingOut::finish(RetryThrottle* retries, TimePoint now, const std::function<double()>& draw) && {

@@ -49,10 +49,8 @@ class SortingOut {
 
   /// The circuits to be asked, each for how many tasks: those that have not expired.
   [[nodiscard]] std::map<std::string_view, std::size_t> asks() const;
-  /// The circuit's answer. `is_open`: whether the circuit is open after the answer. `next_wait` gives how long the next
-  /// task waits that the circuit does not let through.
-  void on_admitted(std::string_view circuit, const CircuitLedger::Admission& admission, bool is_open,
-                   const std::function<milliseconds()>& next_wait);
+  /// The circuit's answer for as many tasks as it was asked for.
+  void on_answer(std::string_view circuit, const CircuitLedger::Answer& answer);
   /// Once all circuits have answered, at `now`: an answer may take seconds, and the budget counts when attempts begin.
   /// `retries`: null if the queue has no budget. `draw` is uniform in [0, 1).
   [[nodiscard]] SortedOut finish(RetryThrottle* retries, TimePoint now, const std::function<double()>& draw) &&;
