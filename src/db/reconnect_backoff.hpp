@@ -17,8 +17,7 @@ class ReconnectBackoff {
   /// After another failure: how long to wait.
   [[nodiscard]] milliseconds next();
 
-  /// Whether something failed since the last reset.
-  [[nodiscard]] bool is_failing() const noexcept { return failures_ > 0; }
+  /// After a success.
   void reset() noexcept { failures_ = 0; }
 
  private:

@@ -128,7 +128,7 @@ void Worker::upkeep_failed() {
     life_->rescued_tasks = 0;
     tell_claimer({.has_rescued = true});  // batches before the failure have made tasks ready, perhaps
   }
-  life_->upkeep.on_failure(now());
+  life_->upkeep.on_failure();
 }
 
 void Worker::look(std::optional<milliseconds> look_back) {

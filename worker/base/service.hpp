@@ -72,6 +72,11 @@ class Service {
   [[nodiscard]] bool is_stopping() const noexcept { return stop_.stop_requested(); }
   /// As if the service's own thread had thrown `error`. For the thread that called stop().
   void note_defect(std::exception_ptr error) const { settings_.on_defect(std::move(error)); }
+  /// Carries out one action of a plan after another, until `next` gives the step `end`. If `next` or `carry_out`
+  /// throws, `on_failure` tells the plan. Then the session recovers, and after that `next` is asked. Throws the error
+  /// again if it is a defect.
+  template <class Next, class CarryOut, class OnFailure>
+  void run_plan(Next next, CarryOut carry_out, OnFailure on_failure) const;
   /// Session::recover_from, which a stop cuts short.
   void recover_from(const std::exception& error) const;
   /// For a thread that waits for its connection at the same time (db::Connection::wait).
@@ -89,5 +94,19 @@ class Service {
   std::promise<void> ended_;
   std::thread thread_;
 };
+
+template <class Next, class CarryOut, class OnFailure>
+void Service::run_plan(Next next, CarryOut carry_out, OnFailure on_failure) const {
+  for (;;) {
+    try {
+      const auto action = next();
+      if (action.step == decltype(action.step)::end) return;
+      carry_out(action);
+    } catch (const std::exception& error) {
+      on_failure(error);
+      recover_from(error);
+    }
+  }
+}
 
 }  // namespace dogged::runtime

@@ -1,7 +1,6 @@
 // See session.hpp.
 #include "base/session.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -11,17 +10,6 @@
 #include "db/errors.hpp"
 
 namespace dogged::runtime {
-namespace {
-
-constexpr milliseconds between_aborts{1'000};  // of a connection that has not noticed
-constexpr std::size_t most_reasons = 1000;     // logged in one outage: each reason once, but no endless list
-
-}  // namespace
-
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-  return text;
-}
 
 Session::Session(db::Settings settings, std::string service, std::shared_ptr<spdlog::logger> log,
                  milliseconds longest_backoff, std::shared_ptr<Failures> failures)
@@ -70,17 +58,14 @@ void Session::abort() noexcept {
 
 SteadyClock::time_point Session::abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept {
   const detail::Lock lock{mutex_};
-  if (breakable_ == nullptr) return now + patience;
-  const auto since = breakable_->busy_since();
-  if (!since) return now + patience;
-  if (now < *since + patience) return *since + patience;
-  if (!gave_up_) {
+  const auto since = breakable_ != nullptr ? breakable_->busy_since() : std::nullopt;
+  const AnswerPatience::Action action = patience_.look(since, patience, now);
+  if (action.step == AnswerPatience::Step::give_up) {
     log_->log(event("connection_given_up"), spdlog::level::warn, "{}: no answer for {} ms: the connection is given up",
               service_, std::chrono::duration_cast<milliseconds>(now - *since).count());
   }
-  gave_up_ = true;
-  breakable_->abort();
-  return now + std::min(patience, between_aborts);
+  if (action.step != AnswerPatience::Step::wait) breakable_->abort();
+  return action.look_again_at;
 }
 
 void Session::recover_from(const std::exception& error, const std::stop_token& stop) {
@@ -88,23 +73,26 @@ void Session::recover_from(const std::exception& error, const std::stop_token& s
   if (dynamic_cast<const ConnectionError*>(&error) != nullptr) close();
   const std::string reason = db::one_line(error.what());
   if (failures_) failures_->note_failure(service_, reason);
-  const bool is_new = reasons_.size() < most_reasons && reasons_.insert(without_digits(reason)).second;
-  if (!backoff_.is_failing()) {
-    log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; trying again until it works", service_, reason);
-  } else if (is_new) {
-    log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; still trying", service_, reason);
+  switch (outage_.on_failure(without_digits(reason))) {
+    case Outage::Tell::first:
+      log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; trying again until it works", service_, reason);
+      break;
+    case Outage::Tell::other_reason:
+      log_->log(event("service_failed"), spdlog::level::warn, "{}: {}; still trying", service_, reason);
+      break;
+    case Outage::Tell::nothing:
+      break;
   }
   pause(backoff_.next(), stop);
 }
 
 void Session::succeeded() {
-  if (!backoff_.is_failing()) return;
+  if (!outage_.on_success()) return;
   log_->log(event("service_recovered"), spdlog::level::info, "{}: PostgreSQL answers again", service_);
   if (failures_) failures_->note_works(service_);
   backoff_.reset();
-  reasons_.clear();
   const detail::Lock lock{mutex_};
-  gave_up_ = false;
+  patience_.on_success();
 }
 
 }  // namespace dogged::runtime

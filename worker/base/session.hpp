@@ -1,11 +1,11 @@
 // A connection that is made again when it was lost. Each service of the worker talks to PostgreSQL through one.
+// core/outage.hpp decides what the log says of failures, and core/answer_patience.hpp when a connection is broken.
 #pragma once
 
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 
@@ -13,15 +13,14 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "base/core/answer_patience.hpp"
+#include "base/core/outage.hpp"
 #include "base/failures.hpp"
 #include "base/time.hpp"
 #include "db/connection.hpp"
 #include "db/reconnect_backoff.hpp"
 
 namespace dogged::runtime {
-
-/// Processes, transactions and blocks differ each time an error names them.
-[[nodiscard]] std::string without_digits(std::string text);
 
 /// For the thread of one service, except abort() and abort_if_busy_for(), which are thread-safe.
 class Session {
@@ -56,8 +55,8 @@ class Session {
 
   /// Breaks the connection, so that the statement under way throws. Thread-safe.
   void abort() noexcept;
-  /// Breaks the connection if its statement has waited for an answer for `patience` at `now`. Otherwise the thread
-  /// would wait for ever for a peer that has vanished. Gives when to call this again. Thread-safe.
+  /// Breaks the connection if its statement has waited for an answer for `patience` at `now`. Gives when to call this
+  /// again. Thread-safe.
   SteadyClock::time_point abort_if_busy_for(milliseconds patience, SteadyClock::time_point now) noexcept;
 
  private:
@@ -68,11 +67,11 @@ class Session {
   std::shared_ptr<spdlog::logger> log_;
   db::ReconnectBackoff backoff_;
   const std::shared_ptr<Failures> failures_;
-  std::set<std::string> reasons_;  // of the failures since the last success, without digits
+  Outage outage_;
   std::optional<db::Connection> connection_;
   detail::Mutex mutex_;
   db::Connection* breakable_ DOGGED_GUARDED_BY(mutex_) = nullptr;  // connection_, while other threads may break it
-  bool gave_up_ DOGGED_GUARDED_BY(mutex_) = false;  // the session has given up an answer since the last success
+  AnswerPatience patience_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

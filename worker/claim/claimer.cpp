@@ -54,16 +54,12 @@ Claimer::Claimer(Service::Settings service, const Settings& settings, Surroundin
 }
 
 void Claimer::run() {
-  for (;;) {
-    try {
-      const Action action = next_action();
-      if (action.step == ClaimPlan::Step::end) return;
-      carry_out(action);
-    } catch (const std::exception& error) {
-      fail(error);
-    }
+  const auto next = [this] {
     hand_over_circuit_events();
-  }
+    return next_action();
+  };
+  service_.run_plan(
+      next, [this](const Action& action) { carry_out(action); }, [this](const std::exception& error) { fail(error); });
 }
 
 ClaimPlan::Action Claimer::next_action() {
@@ -77,7 +73,6 @@ void Claimer::fail(const std::exception& error) {
   const bool connection_lost = dynamic_cast<const ConnectionError*>(&error) != nullptr;
   plan_.on_failure(connection_lost, SteadyClock::now());
   if (connection_lost) around_.circuits->forget();
-  service_.recover_from(error);
 }
 
 ClaimPlan::Capacity Claimer::capacity() const {

@@ -50,18 +50,8 @@ LeaseKeeper::LeaseKeeper(Service::Settings service, Settings settings, std::shar
 }
 
 void LeaseKeeper::run() {
-  for (;;) {
-    const KeeperPlan::Action action = next_action();
-    if (action.step == KeeperPlan::Step::end) return;
-    try {
-      carry_out(action);
-      service_.session().succeeded();
-    } catch (const std::exception& error) {
-      plan_.on_failure();
-      // Nothing is tried again after the last write, so the log need not say why it failed.
-      if (action.step != KeeperPlan::Step::write_last || db::is_defect(error)) service_.recover_from(error);
-    }
-  }
+  service_.run_plan([this] { return next_action(); }, [this](const KeeperPlan::Action& action) { carry_out(action); },
+                    [this](const std::exception&) { plan_.on_failure(); });
 }
 
 KeeperPlan::Action LeaseKeeper::next_action() {
@@ -74,19 +64,26 @@ KeeperPlan::Action LeaseKeeper::next_action() {
 void LeaseKeeper::carry_out(const KeeperPlan::Action& action) {
   switch (action.step) {
     case KeeperPlan::Step::beat:
-      return beat();
+      beat();
+      break;
     case KeeperPlan::Step::listen:
-      return listen();
+      listen();
+      break;
     case KeeperPlan::Step::look:
-      return look_for_cancellations();
+      look_for_cancellations();
+      break;
     case KeeperPlan::Step::write:
+      write_progress();
+      break;
     case KeeperPlan::Step::write_last:
-      return write_progress();
+      return write_last();
     case KeeperPlan::Step::wait:
-      return wait_until(action.until);
+      wait_until(action.until);
+      break;
     case KeeperPlan::Step::end:
       return;
   }
+  service_.session().succeeded();
 }
 
 void LeaseKeeper::beat() {
@@ -138,6 +135,16 @@ void LeaseKeeper::write_progress() {
     if (db::is_defect(error)) throw;
     inbox_->put_back(std::move(reports));
     note_refused(error);
+  }
+}
+
+/// Nothing is tried again after the last write, so the log need not say why it failed.
+void LeaseKeeper::write_last() {
+  try {
+    write_progress();
+    service_.session().succeeded();
+  } catch (const std::exception& error) {
+    if (db::is_defect(error)) throw;
   }
 }
 

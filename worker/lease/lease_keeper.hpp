@@ -69,6 +69,7 @@ class LeaseKeeper {
   void listen();
   void look_for_cancellations();
   void write_progress();
+  void write_last();
   void note_refused(const Error& error);
   void wait_until(TimePoint until);
   void hear(const db::Notification& notification);

@@ -61,24 +61,9 @@ std::size_t Completer::finish(TimePoint until) {
 
 void Completer::run() {
   const std::stop_callback ends_wait{service_.stop_token(), [this] { queue_.finish(); }};
-  for (CompleterPlan::Action action = next_action(); action.step != CompleterPlan::Step::end; action = next_action()) {
-    switch (action.step) {
-      case CompleterPlan::Step::prove:
-        prove();
-        break;
-      case CompleterPlan::Step::send:
-        write_batch();
-        break;
-      case CompleterPlan::Step::write_circuits:
-        write_circuits();
-        break;
-      case CompleterPlan::Step::wait:
-        queue_.wait_for_news(action.until);
-        break;
-      case CompleterPlan::Step::end:
-        break;
-    }
-  }
+  service_.run_plan([this] { return next_action(); },
+                    [this](const CompleterPlan::Action& action) { carry_out(action); },
+                    [](const std::exception&) {});  // the plan goes on from where it was
 }
 
 CompleterPlan::Action Completer::next_action() {
@@ -90,18 +75,29 @@ CompleterPlan::Action Completer::next_action() {
                     SteadyClock::now());
 }
 
+void Completer::carry_out(const CompleterPlan::Action& action) {
+  switch (action.step) {
+    case CompleterPlan::Step::prove:
+      return prove();
+    case CompleterPlan::Step::send:
+      return write_batch();
+    case CompleterPlan::Step::write_circuits:
+      return write_circuits();
+    case CompleterPlan::Step::wait:
+      return queue_.wait_for_news(action.until);
+    case CompleterPlan::Step::end:
+      return;
+  }
+}
+
 /// Writes an empty batch, so that no task begins whose end cannot be recorded. The write proves the connection, the
 /// rights and the tables, and plans the statement.
 void Completer::prove() {
-  try {
-    session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
-    session().succeeded();
-    plan_.on_proved();
-    is_ready_ = true;
-    listener_->note_room();
-  } catch (const std::exception& error) {
-    service_.recover_from(error);
-  }
+  session().connection().run(completion_of(lease_->id(), {}, SteadyClock::now()));
+  session().succeeded();
+  plan_.on_proved();
+  is_ready_ = true;
+  listener_->note_room();
 }
 
 /// If finish() gives up before, the batch stays in flight, and its reports stay counted.
@@ -225,23 +221,14 @@ void Completer::note_taken(const ReportBatch::Taken& taken, Effects& effects) {
 
 /// Notes that cannot be written stay, and are tried again.
 void Completer::write_circuits() {
-  try {
-    circuits_->write_noted(session().connection());
-    session().succeeded();
-  } catch (const std::exception& error) {
-    service_.recover_from(error);
-  }
+  circuits_->write_noted(session().connection());
+  session().succeeded();
 }
 
 /// Notifies the clients once: a client that misses the notification asks by itself.
 void Completer::notify_awaiting(const std::vector<TaskId>& ended) {
   const std::vector<TaskId> ids = awaited_.take(ended);
-  if (ids.empty()) return;
-  try {
-    session().connection().run(sql::NotifyEnded{.ids = ids});
-  } catch (const std::exception& error) {
-    service_.recover_from(error);
-  }
+  if (!ids.empty()) session().connection().run(sql::NotifyEnded{.ids = ids});
 }
 
 }  // namespace dogged::runtime

@@ -71,6 +71,7 @@ class Completer {
   [[nodiscard]] Session& session() const noexcept { return service_.session(); }
   void run();
   [[nodiscard]] CompleterPlan::Action next_action();
+  void carry_out(const CompleterPlan::Action& action);
   void prove();
   void write_batch();
   [[nodiscard]] bool write(ReportBatch& batch, Effects& effects);

@@ -134,8 +134,8 @@ void OtlpExporter::settle(const OtlpPost::Answer& answer) {
   batch_.clear();
 }
 
-/// Once for each status or error in a row, because an answer may have another id in its words each time. Once when the
-/// collector takes spans again.
+/// Each status or error once until the collector takes spans again, because an answer may have another id in its words
+/// each time.
 void OtlpExporter::tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict verdict) {
   std::string trouble;
   std::string words;
@@ -146,11 +146,10 @@ void OtlpExporter::tell_of(const OtlpPost::Answer& answer, ExportPlan::Verdict v
     trouble = reason_of(answer);
     words = words_of(answer);
   }
-  if (trouble == trouble_) return;
-  trouble_ = trouble;
   if (trouble.empty()) {
+    if (!outage_.on_success()) return;
     log_->log(event("collector_recovered"), spdlog::level::info, "traces: {} takes spans again", settings_.shown_url);
-  } else {
+  } else if (outage_.on_failure(trouble) != Outage::Tell::nothing) {
     log_->log(event("collector_failed"), spdlog::level::warn, "traces: {}: {}{}; tasks go on, and {}",
               settings_.shown_url, trouble, words, consequence_of(verdict));
   }

@@ -10,6 +10,7 @@
 
 #include <spdlog/logger.h>
 
+#include "base/core/outage.hpp"
 #include "base/service.hpp"
 #include "base/tally.hpp"
 #include "trace/core/export_plan.hpp"
@@ -54,7 +55,7 @@ class OtlpExporter {
   ExportPlan plan_;
   std::vector<Span> batch_;  // under way
   std::string request_;      // with them
-  std::string trouble_;      // that was told of last; empty while the collector takes spans
+  Outage outage_;            // of the collector
   std::atomic<TimePoint> gives_up_at_{never};
   std::shared_ptr<SpanQueue> queue_;
   std::shared_ptr<Tracer> tracer_;

@@ -38,18 +38,16 @@ Chores::Chores(Service::Settings service, const ChoresPlan::Settings& settings, 
 }
 
 void Chores::run() {
-  for (;;) {
+  const auto next = [this] {
     if (service_.is_stopping()) plan_.on_stopping();
-    const ChoresPlan::Action action = plan_.next(SteadyClock::now());
-    if (action.step == ChoresPlan::Step::end) return;
-    try {
-      carry_out(action);
-    } catch (const std::exception& error) {
-      service_.session().close();
-      plan_.on_failure();
-      service_.recover_from(error);
-    }
-  }
+    return plan_.next(SteadyClock::now());
+  };
+  const auto fail = [this](const std::exception&) {
+    plan_.on_failure();
+    service_.session().close();
+  };
+  service_.run_plan(
+      next, [this](const ChoresPlan::Action& action) { carry_out(action); }, fail);
 }
 
 void Chores::carry_out(const ChoresPlan::Action& action) {

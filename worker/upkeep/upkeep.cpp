@@ -57,19 +57,15 @@ void Upkeep::note_schedules() noexcept {
 }
 
 void Upkeep::run() {
-  for (;;) {
-    if (service_.is_stopping()) plan_.on_stopping();
-    plan_.on_told(inbox_.take(), SteadyClock::now());
-    const UpkeepPlan::Action action = plan_.next(SteadyClock::now());
-    if (action.step == UpkeepPlan::Step::end) break;
-    try {
-      carry_out(action);
-    } catch (const std::exception& error) {
-      service_.recover_from(error);
-      plan_.on_failure(SteadyClock::now());
-    }
-  }
+  service_.run_plan([this] { return next_action(); }, [this](const UpkeepPlan::Action& action) { carry_out(action); },
+                    [this](const std::exception&) { plan_.on_failure(); });
   tell_of_expired();
+}
+
+UpkeepPlan::Action Upkeep::next_action() {
+  if (service_.is_stopping()) plan_.on_stopping();
+  plan_.on_told(inbox_.take(), SteadyClock::now());
+  return plan_.next(SteadyClock::now());
 }
 
 void Upkeep::carry_out(const UpkeepPlan::Action& action) {
@@ -101,17 +97,18 @@ void Upkeep::carry_out(const UpkeepPlan::Action& action) {
 }
 
 template <class Work>
-bool Upkeep::try_to(spdlog::source_loc refused, std::string_view what, Work work) {
+bool Upkeep::try_to(spdlog::source_loc refused, std::string_view what, ToldOnce& told, Work work) {
   try {
     work();
-    told_.erase(refused.funcname);
+    told.forget();
     return true;
   } catch (const ConnectionError&) {
     throw;
   } catch (const Error& error) {  // InvalidInput too: a trigger or constraint of an operator may refuse a row
     if (db::is_defect(error)) throw;
-    const bool is_new = std::exchange(told_[refused.funcname], error.message()) != error.message();
-    if (is_new) log_->log(refused, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
+    if (told.note(without_digits(error.message()))) {
+      log_->log(refused, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
+    }
     return false;
   }
 }
@@ -121,7 +118,9 @@ void Upkeep::fire_ticks() {
     const auto [schedules, due_in_ms] = db::one(connection().run(sql::FireDueTicks{.most = schedules_at_once}));
     plan_.on_fired(schedules, time_of(due_in_ms), SteadyClock::now());
   };
-  if (!try_to(event("schedules_failed"), "ticks of schedules", fire_due)) plan_.on_ticks_refused(SteadyClock::now());
+  if (!try_to(event("schedules_failed"), "ticks of schedules", told_of_ticks_, fire_due)) {
+    plan_.on_ticks_refused(SteadyClock::now());
+  }
 }
 
 void Upkeep::ask(std::optional<milliseconds> look_back) {
@@ -154,12 +153,12 @@ void Upkeep::rescue() {
 
 void Upkeep::tell_of_refusals(const Rescued& rescued) {
   for (const Refusal& refusal : rescued.refusals) {
-    if (!told_refusals_.emplace(refusal.worker_id, without_digits(refusal.reason)).second) continue;
+    if (!told_of_rescues_.note(std::to_string(refusal.worker_id) + ": " + without_digits(refusal.reason))) continue;
     log_->log(event("rescue_failed"), spdlog::level::err,
               "the tasks of worker {} ({}) cannot be rescued: {}; trying again until it works", refusal.worker_id,
               refusal.worker_name, refusal.reason);
   }
-  if (rescued.all) told_refusals_.clear();
+  if (rescued.all) told_of_rescues_.forget();
 }
 
 /// Ends waiting tasks of any queue that have expired, at the latest a heartbeat of the first workers after their
@@ -185,7 +184,7 @@ void Upkeep::compare() {
       plan_.on_comparison_refused(SteadyClock::now());
     }
   };
-  if (!try_to(event("comparison_failed"), "declarations of tasks and schedules", compare_all)) {
+  if (!try_to(event("comparison_failed"), "declarations of tasks and schedules", told_of_comparisons_, compare_all)) {
     plan_.on_comparison_refused(SteadyClock::now());
   }
 }

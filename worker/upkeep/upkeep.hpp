@@ -7,13 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <spdlog/logger.h>
 
+#include "base/core/told_once.hpp"
 #include "base/service.hpp"
 #include "base/session.hpp"
 #include "claim/inbox.hpp"
@@ -28,8 +28,8 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe. The class has 13 members. Five are parts of the worker that upkeep uses, and one is a setting. Three
-/// are the plan, its inbox and its service. Four are notes that one turn leaves for the next.
+/// Thread-safe. The class has 14 members. Five are parts of the worker that upkeep uses, and one is a setting. Three
+/// are the plan, its inbox and its service. Five are notes that one turn leaves for the next.
 class Upkeep {
  public:
   /// `lease` is the worker's own. Upkeep tells the claimer, by its inbox, that rescued tasks are ready.
@@ -47,6 +47,7 @@ class Upkeep {
  private:
   [[nodiscard]] db::Connection& connection() { return service_.session().connection(); }
   void run();
+  [[nodiscard]] UpkeepPlan::Action next_action();
   void carry_out(const UpkeepPlan::Action& action);
   void fire_ticks();
   void ask(std::optional<milliseconds> look_back);
@@ -54,9 +55,9 @@ class Upkeep {
   void expire(std::optional<milliseconds> look_back);
   void compare();
   /// Runs `work`, which PostgreSQL may refuse while the connection is as good as before. False if PostgreSQL has
-  /// refused it. Each reason is logged once, as the event `refused`, until `work` succeeds.
+  /// refused it. Each reason is logged once, as the event `refused`, until `work` succeeds. `told`: these reasons.
   template <class Work>
-  [[nodiscard]] bool try_to(spdlog::source_loc refused, std::string_view what, Work work);
+  [[nodiscard]] bool try_to(spdlog::source_loc refused, std::string_view what, ToldOnce& told, Work work);
   /// Logs each reason once for each worker, until all are rescued: every worker tries again four times a second.
   void tell_of_refusals(const Rescued& rescued);
   void tell_of_expired();
@@ -68,8 +69,9 @@ class Upkeep {
   const milliseconds heartbeat_;
   UpkeepInbox inbox_;
   UpkeepPlan plan_;
-  std::map<std::string, std::string> told_;                       // of works that fail, by their event: the last reason
-  std::set<std::pair<std::int64_t, std::string>> told_refusals_;  // worker and reason without digits
+  ToldOnce told_of_ticks_;
+  ToldOnce told_of_comparisons_;
+  ToldOnce told_of_rescues_;                                             // workers and reasons
   std::map<std::pair<std::string, std::string>, std::int64_t> expired_;  // by task and queue: ended, and not yet logged
   AdoptedDeclarations declarations_;
   const std::shared_ptr<DeclaredSchedules> schedules_;

@@ -532,9 +532,9 @@ TEST_CASE("a worker forgets the states of circuits with its connection") {
       std::make_shared<const runtime::Definitions>(runtime::make_definitions({succeeding(charge, {})}));
   runtime::Circuits circuits{definitions, [] { return 0.5; }, std::make_shared<spdlog::logger>("test")};
   circuits.refresh(database.connection());
-  REQUIRE(circuits.is_open("payments-api"));
+  REQUIRE(circuits.ask(database.connection(), "payments-api", 1).is_open);
   circuits.forget();
-  CHECK_FALSE(circuits.is_open("payments-api"));
+  CHECK_FALSE(circuits.ask(database.connection(), "payments-api", 1).is_open);
 }
 
 TEST_CASE("failures that are not retried say nothing of the other side") {

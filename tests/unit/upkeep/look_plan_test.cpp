@@ -75,12 +75,23 @@ TEST_CASE("a look without a rescue leaves no task") {
 TEST_CASE("after a failure upkeep tries again at once, and does not look before the others had a heartbeat to renew") {
   LookPlan plan{1s, false, start};
   CHECK(plan.next(start) == LookPlan::Ask::look);
-  plan.on_failure(start + 10s);
-  CHECK(plan.looks_at() == start + 10s);
+  plan.on_failure();
+  CHECK(plan.looks_at() <= start);
   CHECK(plan.next(start + 10s) == LookPlan::Ask::connect);
   CHECK(plan.looks_at() == start + 11s);
   CHECK(plan.next(start + 10s) == LookPlan::Ask::nothing);
   CHECK(plan.next(start + 11s) == LookPlan::Ask::look);
+}
+
+TEST_CASE("the others' heartbeat to renew counts from the first try after the last failure, however late it comes") {
+  LookPlan plan{1s, false, start};
+  plan.on_failure();
+  CHECK(plan.next(start + 1s) == LookPlan::Ask::connect);
+  plan.on_failure();  // the try
+  plan.on_worker_began(start + 30s);
+  CHECK(plan.next(start + 60s) == LookPlan::Ask::connect);
+  CHECK(plan.next(start + 61s - 1ms) == LookPlan::Ask::nothing);
+  CHECK(plan.next(start + 61s) == LookPlan::Ask::look);
 }
 
 TEST_CASE("a worker that goes on under another lease does not look before the others had a heartbeat to renew") {
@@ -95,8 +106,8 @@ TEST_CASE("upkeep looks at once when a worker has begun, unless the others still
   plan.on_looked({}, false, start);
   plan.on_worker_began(start + 1ms);
   CHECK(plan.next(start + 1ms) == LookPlan::Ask::look);
-  plan.on_failure(start + 2ms);
+  plan.on_failure();
   plan.on_worker_began(start + 3ms);
   CHECK(plan.next(start + 3ms) == LookPlan::Ask::connect);
-  CHECK(plan.looks_at() == start + 1002ms);
+  CHECK(plan.looks_at() == start + 1003ms);
 }

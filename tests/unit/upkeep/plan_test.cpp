@@ -132,7 +132,7 @@ TEST_CASE("upkeep says after each round that the database has answered, also whe
     plan.on_fired(50, -1ms, start);
   }
   CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::fire_ticks, .all_answered = true});
-  plan.on_failure(start);
+  plan.on_failure();
   CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::fire_ticks});
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("ticks and comparisons that PostgreSQL refuses are tried again later, 
 TEST_CASE("after a failure upkeep reaches the server, and looks once the others had a heartbeat to renew") {
   UpkeepPlan plan = plan_after({.lapses_in = -5ms});
   CHECK(plan.next(start).step == UpkeepStep::end_leases);
-  plan.on_failure(start);
+  plan.on_failure();
   CHECK(plan.next(start).step == UpkeepStep::connect);
   CHECK(plan.next(start) == UpkeepPlan::Action{.step = UpkeepStep::wait, .until = start + 1s});
   CHECK(plan.next(start + 1s).step == UpkeepStep::look);
@@ -164,7 +164,7 @@ TEST_CASE("after a failure upkeep reaches the server, and looks once the others 
 
 TEST_CASE("after a failure upkeep goes on firing ticks while the others have time to renew") {
   UpkeepPlan plan = plan_after({.tick_due_in = 0ms});
-  plan.on_failure(start);
+  plan.on_failure();
   CHECK(plan.next(start).step == UpkeepStep::fire_ticks);
   plan.on_fired(1, 300ms, start);
   CHECK(plan.next(start).step == UpkeepStep::connect);

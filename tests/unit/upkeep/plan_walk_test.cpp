@@ -38,7 +38,7 @@ struct Fleet {
   bool refuses_comparison = false;
   int fails_in = 0;  // this statement of the next ones fails; 0: none
   // The duties of upkeep, as it has been told or has found
-  TimePoint may_look_at = start;  // after a failure
+  TimePoint may_look_at = start;  // after a failure; never: upkeep has not tried to connect since
   bool must_look = true;
   bool must_end_leases = false;
   bool must_rescue = false;
@@ -88,6 +88,7 @@ struct Fleet {
         return fire();
       case Step::connect:
         REQUIRE(now - 1ms < may_look_at);
+        if (may_look_at == never) may_look_at = now - 1ms + between_looks;
         return;
       case Step::look:
         return look(action.look_back);
@@ -179,11 +180,12 @@ struct Fleet {
   }
 
   void fail() {
-    may_look_at = now + between_looks;
+    may_look_at = never;
     must_look = must_end_leases = must_rescue = must_expire = must_compare = has_worked = false;
     is_uncompared = true;
     left_at.reset();
-    plan.on_failure(now);
+    plan.on_failure();
+    now += 3s;  // until the service has recovered: longer than between two looks
   }
 
   void check_wait(const UpkeepPlan::Action& wait) {
@@ -197,6 +199,7 @@ struct Fleet {
     REQUIRE_FALSE(must_rescue);
     REQUIRE_FALSE(must_expire);
     REQUIRE_FALSE(must_compare);
+    REQUIRE(may_look_at != never);
     if (must_fire) REQUIRE((ticks != Ticks::fire || now < fires_again_at));
     if (must_fire) REQUIRE(until <= fires_again_at);
     if (now < may_look_at) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
@@ -25,10 +26,11 @@ struct World {
   RescuePlan rescues{heartbeat};
   TimePoint now = start;
   std::string trace = {};
-  TimePoint renewed_at = start;        // the worker's own lease
-  TimePoint renewed_before = start;    // the renewal before
-  std::optional<TimePoint> failed_at;  // since the last look
-  bool has_lapsed = false;             // another worker's lease
+  TimePoint renewed_at = start;       // the worker's own lease
+  TimePoint renewed_before = start;   // the renewal before
+  bool has_failed = false;            // and nothing was tried since
+  std::optional<TimePoint> tried_at;  // the first time after the last failure; nothing: upkeep has looked since
+  bool has_lapsed = false;            // another worker's lease
   bool has_to_rescue = false;
 
   bool event(int number) {
@@ -41,8 +43,8 @@ struct World {
         renewed_at = now;
         return true;
       case 2:
-        looks.on_failure(now);
-        failed_at = now;
+        looks.on_failure();
+        has_failed = true;
         return true;
       case 3:
         if (has_lapsed) return false;
@@ -75,6 +77,7 @@ struct World {
   }
 
   bool look() {
+    if (std::exchange(has_failed, false)) tried_at = now;
     switch (looks.next(now)) {
       case LookPlan::Ask::nothing:
         FAIL("the look is due");
@@ -86,8 +89,8 @@ struct World {
         break;
     }
     // The others had a heartbeat's time to renew.
-    if (failed_at) REQUIRE(now >= *failed_at + heartbeat);
-    failed_at.reset();
+    if (tried_at) REQUIRE(now >= *tried_at + heartbeat);
+    tried_at.reset();
     Outlook found{.has_to_rescue = has_to_rescue};
     if (has_lapsed) found.lapses_in = milliseconds{-5};
     const Rescue rescue = rescues.on_looked(found, *own(), now);

@@ -16,8 +16,9 @@ constexpr int heartbeats_between_looks = 6;  // of a worker that began after two
 
 LookPlan::Ask LookPlan::next(TimePoint now) noexcept {
   if (now < looks_at_) return Ask::nothing;
-  if (now >= may_look_at_) return Ask::look;
-  looks_at_ = may_look_at_;
+  if (!may_look_at_) may_look_at_ = now + heartbeat_;
+  if (now >= *may_look_at_) return Ask::look;
+  looks_at_ = *may_look_at_;
   return Ask::connect;
 }
 
@@ -51,10 +52,10 @@ void LookPlan::rescue_again(TimePoint now) noexcept {
   looks_at_ = std::min(looks_at_, rescue_again_at_);
 }
 
-void LookPlan::on_failure(TimePoint now) noexcept {
+void LookPlan::on_failure() noexcept {
   left_tasks_ = false;
-  may_look_at_ = now + heartbeat_;
-  looks_at_ = now;
+  may_look_at_.reset();
+  looks_at_ = TimePoint::min();
 }
 
 std::string_view to_text(LookPlan::Ask ask) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string_view>
 
 #include "base/time.hpp"
@@ -36,17 +37,18 @@ class LookPlan {
   void on_rescued(bool left_tasks) noexcept { left_tasks_ = left_tasks; }
   /// A look, and the rescue that it asked for, are over. `lets_renew`: lapsed leases were left alone.
   void on_looked(const Outlook& found, bool lets_renew, TimePoint now) noexcept;
-  /// A statement failed; perhaps the server is lost. The others have a heartbeat's time to renew their leases.
-  void on_failure(TimePoint now) noexcept;
+  /// A statement failed; perhaps the server is lost. The others have a heartbeat's time to renew their leases. Their
+  /// time counts from the next try, however long upkeep pauses until then.
+  void on_failure() noexcept;
 
  private:
   void rescue_again(TimePoint now) noexcept;
 
   milliseconds heartbeat_;
   TimePoint looks_at_;
-  TimePoint may_look_at_;
-  bool left_tasks_ = false;             // the rescue since the last look has
-  milliseconds rescue_again_after_{0};  // 0: the last rescue has left no task
+  std::optional<TimePoint> may_look_at_;  // nothing: a heartbeat after the next try
+  bool left_tasks_ = false;               // the rescue since the last look has
+  milliseconds rescue_again_after_{0};    // 0: the last rescue has left no task
   TimePoint rescue_again_at_;
 };
 

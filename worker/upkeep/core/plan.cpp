@@ -138,8 +138,8 @@ void UpkeepPlan::end_look(const Outlook& found, TimePoint now) noexcept {
   state_ = State::expiry;
 }
 
-void UpkeepPlan::on_failure(TimePoint now) noexcept {
-  looks_.on_failure(now);
+void UpkeepPlan::on_failure() noexcept {
+  looks_.on_failure();
   expiry_.on_failure();
   comparison_.on_failure();
   state_ = State::ticks;

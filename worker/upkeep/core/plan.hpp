@@ -91,7 +91,7 @@ class UpkeepPlan {
   void on_expired(std::size_t count) noexcept { expiry_.on_expired(count); }
   void on_compared() noexcept { comparison_.on_compared(); }
   void on_comparison_refused(TimePoint now) noexcept { comparison_.on_refused(now); }
-  void on_failure(TimePoint now) noexcept;
+  void on_failure() noexcept;
 
   [[nodiscard]] State state() const noexcept { return state_; }
 

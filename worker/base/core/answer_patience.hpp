@@ -1,0 +1,45 @@
+// Decides when the connection of a statement is broken whose answer does not come. Otherwise its thread would wait for
+// ever for a peer that has vanished. Pure: `now` is a parameter.
+//
+//   patient --an answer takes too long--> gave up --a success--> patient
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string_view>
+
+#include "base/time.hpp"
+
+namespace dogged::runtime {
+
+class AnswerPatience {
+ public:
+  enum class State {
+    patient,
+    gave_up,  ///< an answer, since the last success
+  };
+  enum class Step {
+    wait,           ///< there is nothing to do
+    give_up,        ///< break the connection, and tell that
+    give_up_again,  ///< break the connection: its thread has not noticed yet, or another answer does not come either
+  };
+  struct Action {
+    Step step = Step::wait;
+    TimePoint look_again_at = {};
+
+    friend bool operator==(const Action&, const Action&) = default;
+  };
+
+  /// `busy_since`: when the statement was sent whose answer is awaited; nothing: none is. A statement that begins now
+  /// would have waited for its `patience` when the action says to look again. A patience below 10 ms counts as 10 ms.
+  [[nodiscard]] Action look(std::optional<TimePoint> busy_since, milliseconds patience, TimePoint now) noexcept;
+  void on_success() noexcept { state_ = State::patient; }
+
+ private:
+  State state_ = State::patient;
+};
+
+[[nodiscard]] std::string_view to_text(AnswerPatience::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, const AnswerPatience::Action& action);
+
+}  // namespace dogged::runtime

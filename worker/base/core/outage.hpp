@@ -1,0 +1,41 @@
+// Decides what a log says while something fails that is tried again until it works: a service's work with PostgreSQL,
+// or an export of spans. Pure.
+//
+//   works --a failure--> fails --a success--> works
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "base/core/told_once.hpp"
+
+namespace dogged::runtime {
+
+class Outage {
+ public:
+  enum class State {
+    works,
+    fails,
+  };
+  /// What is told of a failure.
+  enum class Tell {
+    first,         ///< it is the first one since the last success
+    other_reason,  ///< its reason was not told in this outage: often another one keeps it from ending
+    nothing,
+  };
+
+  /// Reasons are the same if their texts are.
+  [[nodiscard]] Tell on_failure(std::string reason);
+  /// True if the success ends an outage, which is to be told.
+  [[nodiscard]] bool on_success() noexcept;
+
+ private:
+  State state_ = State::works;
+  ToldOnce reasons_;  // of this outage
+};
+
+[[nodiscard]] std::string_view to_text(Outage::Tell tell) noexcept;
+std::ostream& operator<<(std::ostream& out, Outage::Tell tell);
+
+}  // namespace dogged::runtime
