@@ -32,9 +32,7 @@ using std::chrono::steady_clock;
 constexpr std::int64_t most_waits = 500;
 
 double seconds_of_us(std::int64_t us) { return static_cast<double>(us) / 1e6; }
-double seconds_since(steady_clock::time_point begin) {
-  return std::chrono::duration<double>(steady_clock::now() - begin).count();
-}
+double seconds_of(steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 template <std::size_t Size>
 std::vector<std::int64_t> in_us(const std::array<milliseconds, Size>& bounds) {
@@ -194,10 +192,9 @@ std::vector<Waits> read_waits(const Asking& asking, const NewAttempts& attempts)
   return waits;
 }
 
-DeadLetterSlice read_dead_letters(const Asking& asking, const DeadLetterRange& range) {
+DeadLetterSlice read_dead_letters(const Asking& asking, const DeadLetterRange& range, std::int64_t rows) {
   DeadLetterSlice slice;
-  const sql::ExporterDeadLetters statement{
-      .after_us = range.after_us, .until_us = range.until_us, .rows = dead_letters_a_slice};
+  const sql::ExporterDeadLetters statement{.after_us = range.after_us, .until_us = range.until_us, .rows = rows};
   for (auto& row : rows_of(asking, statement)) {
     slice.letters.push_back(
         {std::move(row.name), row.error_code.value_or(""), static_cast<std::uint64_t>(row.letters)});
@@ -263,13 +260,13 @@ Reading Reader::ask_all() {
   Reading reading;
   ask(reading, Query::circuits, reading.circuits, read_circuits);
   ask(reading, Query::workers, reading.workers, read_workers);
-  ask(reading, Query::tables, reading.tables, read_tables);
+  ask_seldom(reading, tables_, longest_statement, reading.tables, read_tables);
   ask(reading, Query::snapshots, reading.snapshots, read_snapshots);
-  ask(reading, Query::partitions, reading.partitions, read_partitions);
-  ask(reading, Query::schedules, reading.schedules, read_schedules);
+  ask_seldom(reading, partitions_, longest_statement, reading.partitions, read_partitions);
+  ask_seldom(reading, schedules_, longest_statement, reading.schedules, read_schedules);
   ask_for_what_is_new(reading);
   // Last, because a backlog of millions takes seconds.
-  ask_for_queues(reading);
+  ask_seldom(reading, queues_, longest_scan, reading.queues, read_queues);
   ask_for_dead_letters(reading);
   return reading;
 }
@@ -293,7 +290,7 @@ Asked Reader::ask(Query query, milliseconds longest, std::optional<Answer>& answ
   } catch (const Error& error) {
     asked.why_not = error.message() + (error.hint().empty() ? "" : "; " + error.hint());
   }
-  asked.seconds = seconds_since(begin);
+  asked.seconds = seconds_of(steady_clock::now() - begin);
   return asked;
 }
 
@@ -302,21 +299,24 @@ void Reader::ask(Reading& reading, Query query, std::optional<Answer>& answer, L
   reading.asked.push_back(ask(query, longest_statement, answer, look));
 }
 
-void Reader::ask_for_queues(Reading& reading) {
+template <class Answer, class Look>
+void Reader::ask_seldom(Reading& reading, Kept<Answer>& kept, milliseconds longest, std::optional<Answer>& answer,
+                        Look look) {
   const auto begin = steady_clock::now();
-  if (begin >= queues_.again_at) {
-    queues_.answer.reset();
-    queues_.asked = ask(Query::queues, longest_scan, queues_.answer, read_queues);
-    queues_.asked_at = begin;
+  if (kept.again.is_due(begin)) {
+    kept.answer.reset();
+    kept.asked = ask(kept.asked.query, longest, kept.answer, look);
+    kept.asked_at = begin;
     const steady_clock::duration took = steady_clock::now() - begin;
-    const steady_clock::duration apart =
-        queues_.answer ? std::min<steady_clock::duration>(answers_apart * took, longest_apart) : refusals_apart * took;
-    if (!queues_.answer) queues_.asked.again_in_seconds = std::chrono::duration<double>(apart).count();
-    queues_.again_at = begin + apart;
+    if (kept.answer) {
+      kept.again.on_answer(begin, took);
+    } else {
+      kept.asked.again_in_seconds = seconds_of(kept.again.on_refusal(begin, took));
+    }
   }
-  queues_.asked.age_seconds = std::chrono::duration<double>(begin - queues_.asked_at).count();
-  reading.asked.push_back(queues_.asked);
-  reading.queues = queues_.answer;
+  kept.asked.age_seconds = seconds_of(begin - kept.asked_at);
+  reading.asked.push_back(kept.asked);
+  answer = kept.answer;
 }
 
 /// While the first count goes on there is no answer, and no reason why not.
@@ -324,21 +324,20 @@ void Reader::ask_for_dead_letters(Reading& reading) {
   const auto begin = steady_clock::now();
   Asked& asked = asked_for_dead_letters_;
   const std::optional<DeadLetterRange> range = dead_letters_.next(begin);
-  if (range && begin >= dead_letters_again_at_) {
+  if (range && dead_letters_again_.is_due(begin)) {
     std::optional<DeadLetterSlice> slice;
     asked = ask(Query::dead_letters, longest_statement, slice,
-                [&](const Asking& asking) { return read_dead_letters(asking, *range); });
+                [&](const Asking& asking) { return read_dead_letters(asking, *range, dead_letters_.rows()); });
+    const steady_clock::duration took = steady_clock::now() - begin;
     if (slice) {
-      dead_letters_.on_slice(*std::move(slice), begin);
+      dead_letters_.on_slice(*std::move(slice), begin, took);
     } else {
-      const steady_clock::duration apart = refusals_apart * (steady_clock::now() - begin);
-      asked.again_in_seconds = std::chrono::duration<double>(apart).count();
-      dead_letters_again_at_ = begin + apart;
+      asked.again_in_seconds = seconds_of(dead_letters_again_.on_refusal(begin, took));
     }
   }
   const auto& answer = dead_letters_.answer();
   asked.age_seconds.reset();
-  if (answer) asked.age_seconds = std::chrono::duration<double>(begin - answer->begun).count();
+  if (answer) asked.age_seconds = seconds_of(begin - answer->begun);
   if (answer && asked.why_not.empty()) reading.dead_letters = answer->letters;
   reading.asked.push_back(asked);
 }

@@ -13,6 +13,7 @@
 
 #include <dogged/detail/mutex.hpp>
 
+#include "cli/exporter/core/asking_again.hpp"
 #include "cli/exporter/core/dead_letter_count.hpp"
 #include "cli/exporter/core/look_back.hpp"
 #include "cli/exporter/reading.hpp"
@@ -25,13 +26,12 @@ inline constexpr std::chrono::milliseconds longest_statement{2'000};
 inline constexpr std::chrono::milliseconds longest_scan{5'000};
 /// How long a reading may take, because a scrape waits for 8 s. No question takes longer than the rest of this time.
 inline constexpr std::chrono::milliseconds longest_reading{7'000};
-/// The reader repeats Query::queues after 100 times the duration of its last answer. That rule costs a hundredth of a
-/// processor. Alerts of a backlog need an answer every two minutes, so two minutes are the longest wait after an
-/// answer. After a refusal of this query or of Query::dead_letters, the reader waits 3 times as long as the refusal
-/// took.
-inline constexpr int answers_apart = 100;
-inline constexpr std::chrono::minutes longest_apart{2};
-inline constexpr int refusals_apart = 3;
+/// AskingAgain of Query::queues, which then costs at most a hundredth of a processor.
+inline constexpr int counts_apart = 100;
+/// AskingAgain of what changes seldom: Query::tables, Query::partitions and Query::schedules. With 10 million finished
+/// tasks they took 17 of a reading's 39 ms, and on a slow machine a good third of 123 (decision 0015). There they are
+/// asked in each third reading.
+inline constexpr int looks_apart = 1'000;
 /// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
 /// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.
 inline constexpr std::chrono::milliseconds least_look_back{120'000};
@@ -57,12 +57,13 @@ class Reader {
   void abort() noexcept;
 
  private:
-  /// The last answer of Query::queues, which reads all live tasks.
-  struct KeptQueues {
-    std::optional<std::vector<Queue>> answer;
-    Asked asked{};
-    std::chrono::steady_clock::time_point asked_at{};
-    std::chrono::steady_clock::time_point again_at{};  ///< when the question is asked again
+  /// The last answer to a question, which is kept for several readings.
+  template <class Answer>
+  struct Kept {
+    Asked asked;
+    AskingAgain again;
+    std::optional<Answer> answer = {};
+    std::chrono::steady_clock::time_point asked_at = {};
   };
 
   void connect();
@@ -75,8 +76,10 @@ class Reader {
   void ask(Reading& reading, Query query, std::optional<Answer>& answer, Look look);
   template <class Read>
   void read_new(const Asking& asking, Query query, std::chrono::microseconds back, Read read);
+  template <class Answer, class Look>
+  void ask_seldom(Reading& reading, Kept<Answer>& kept, std::chrono::milliseconds longest,
+                  std::optional<Answer>& answer, Look look);
   void ask_for_what_is_new(Reading& reading);
-  void ask_for_queues(Reading& reading);
   void ask_for_dead_letters(Reading& reading);
 
   const Connect connect_;
@@ -86,10 +89,13 @@ class Reader {
   std::chrono::steady_clock::time_point began_;  // of this reading
   std::map<Query, LookBack> look_backs_;
   std::chrono::milliseconds look_back_ = least_look_back;  // as the last answer of Query::workers says
-  KeptQueues queues_;
+  Kept<std::vector<Queue>> queues_{{.query = Query::queues}, AskingAgain{counts_apart}};
+  Kept<std::vector<Table>> tables_{{.query = Query::tables}, AskingAgain{looks_apart}};
+  Kept<std::vector<Partitions>> partitions_{{.query = Query::partitions}, AskingAgain{looks_apart}};
+  Kept<std::vector<Schedule>> schedules_{{.query = Query::schedules}, AskingAgain{looks_apart}};
   DeadLetterCount dead_letters_;
-  Asked asked_for_dead_letters_{.query = Query::dead_letters, .seconds = 0};  // how the last slice went
-  std::chrono::steady_clock::time_point dead_letters_again_at_{};             // after a refusal
+  Asked asked_for_dead_letters_{.query = Query::dead_letters};  // how the last slice went
+  AskingAgain dead_letters_again_{0};                           // after a refusal
 };
 
 }  // namespace dogged::cli::exporter

@@ -41,10 +41,10 @@ check() {
   fi
 }
 
-# until_true COMMAND…: waits for it, up to half a minute.
+# until_true COMMAND…: waits for it, up to a minute and a half.
 until_true() {
   local tries
-  for tries in $(seq 300); do
+  for tries in $(seq 900); do
     "$@" && return
     sleep 0.1
   done

@@ -14,7 +14,12 @@ std::optional<DeadLetterRange> DeadLetterCount::next(Time now) const {
   return DeadLetterRange{};
 }
 
-void DeadLetterCount::on_slice(DeadLetterSlice slice, Time now) {
+void DeadLetterCount::on_slice(DeadLetterSlice slice, Time now, Time::duration took) {
+  if (took > longest_slice) {
+    rows_ = std::max(rows_ / 2, fewest_dead_letters_a_slice);
+  } else if (3 * took < longest_slice) {
+    rows_ = std::min(rows_ * 2, most_dead_letters_a_slice);
+  }
   if (!count_) count_ = Count{.begun = now, .range = {}, .letters = {}};
   for (DeadLetters& row : slice.letters) add(std::move(row));
   if (slice.end_us) {

@@ -1,8 +1,8 @@
 // The count of all dead letters, a slice in each reading.
 //
 // No index holds the task and the error code, so a count reads each dead letter. One reading took 0.3 s to count a
-// million. A slice takes some 25 ms (decision 0015), and a million take 20 readings. The exporter keeps the answer
-// until the next count ends.
+// million. A slice of 50,000 takes some 25 ms (decision 0015), and a million take 20 readings. Where the server is
+// slower, slices become smaller. The exporter keeps the answer until the next count ends.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,13 @@
 
 namespace dogged::cli::exporter {
 
-/// So many dead letters are counted in one reading, and those that ended in the same microsecond as the last of them.
-inline constexpr std::int64_t dead_letters_a_slice = 50'000;
+/// At most so many dead letters are counted in one reading, and those that ended in the same microsecond as the last of
+/// them.
+inline constexpr std::int64_t most_dead_letters_a_slice = 50'000;
+/// A slice that takes longer halves the next ones, down to `fewest_dead_letters_a_slice`. A slice that takes a third of
+/// this time doubles them.
+inline constexpr std::chrono::milliseconds longest_slice{40};
+inline constexpr std::int64_t fewest_dead_letters_a_slice = 1'000;
 /// A count begins at the earliest so long after the begin of the one before.
 inline constexpr std::chrono::minutes between_counts_of_dead_letters{5};
 /// A count tells so many pairs of task and error code apart. The dead letters of further pairs are summed as task
@@ -58,8 +63,11 @@ class DeadLetterCount {
   /// A reading at `now` counts a slice of this range. Nothing: none is due.
   [[nodiscard]] std::optional<DeadLetterRange> next(Time now) const;
 
-  /// The reading that began at `now` has counted a slice of next(now).
-  void on_slice(DeadLetterSlice slice, Time now);
+  /// How many dead letters the slice has.
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+
+  /// The reading that began at `now` has counted a slice of next(now), which took so long.
+  void on_slice(DeadLetterSlice slice, Time now, Time::duration took);
 
   /// Of the last count that has ended.
   [[nodiscard]] const std::optional<Answer>& answer() const { return answer_; }
@@ -74,6 +82,7 @@ class DeadLetterCount {
   void add(DeadLetters&& row);
   [[nodiscard]] std::vector<DeadLetters> largest() const;
 
+  std::int64_t rows_ = most_dead_letters_a_slice;
   std::optional<Count> count_;  ///< while a count goes on
   std::optional<Answer> answer_;
 };

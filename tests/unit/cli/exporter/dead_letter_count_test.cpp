@@ -15,6 +15,7 @@ namespace {
 
 constexpr DeadLetterCount::Time start{std::chrono::hours{1}};
 constexpr std::int64_t until_us = 1'000;
+constexpr std::chrono::milliseconds usual{25};  // of a slice
 
 DeadLetterSlice slice_until(std::int64_t end_us, std::vector<DeadLetters> letters) {
   return {.letters = std::move(letters), .end_us = end_us, .until_us = until_us};
@@ -42,12 +43,12 @@ std::uint64_t count_of(const DeadLetterCount& count, const std::string& task, co
 TEST_CASE("a count of dead letters goes on where the slice before ended, up to the time at which the count began") {
   DeadLetterCount count;
   REQUIRE(count.next(start) == DeadLetterRange{.after_us = 0, .until_us = std::nullopt});
-  count.on_slice(slice_until(700, {{"send", "E1", 2}, {"send", "E2", 1}}), start);
+  count.on_slice(slice_until(700, {{"send", "E1", 2}, {"send", "E2", 1}}), start, usual);
   CHECK_FALSE(count.answer());
   REQUIRE(count.next(start + seconds{1}) == DeadLetterRange{.after_us = 700, .until_us = until_us});
-  count.on_slice(slice_until(900, {{"send", "E1", 3}, {"pay", "", 1}}), start + seconds{1});
+  count.on_slice(slice_until(900, {{"send", "E1", 3}, {"pay", "", 1}}), start + seconds{1}, usual);
   REQUIRE(count.next(start + minutes{20}) == DeadLetterRange{.after_us = 900, .until_us = until_us});
-  count.on_slice({}, start + minutes{20});
+  count.on_slice({}, start + minutes{20}, usual);
 
   REQUIRE(count.answer());
   CHECK(count.answer()->begun == start);
@@ -60,15 +61,15 @@ TEST_CASE("a count of dead letters goes on where the slice before ended, up to t
 
 TEST_CASE("a count of dead letters begins five minutes after the one before, and its answer is kept meanwhile") {
   DeadLetterCount count;
-  count.on_slice(last_slice({{"send", "E1", 2}}), start);
+  count.on_slice(last_slice({{"send", "E1", 2}}), start, usual);
   REQUIRE(count.answer());
   CHECK_FALSE(count.next(start + minutes{5} - seconds{1}));
   const auto second = start + minutes{5};
   REQUIRE(count.next(second) == DeadLetterRange{});
-  count.on_slice(slice_until(700, {{"send", "E1", 4}}), second);
+  count.on_slice(slice_until(700, {{"send", "E1", 4}}), second, usual);
   CHECK(sum_of(count.answer()->letters) == 2);
   REQUIRE(count.next(second + seconds{1}) == DeadLetterRange{.after_us = 700, .until_us = until_us});
-  count.on_slice(last_slice({{"send", "E2", 1}}), second + seconds{1});
+  count.on_slice(last_slice({{"send", "E2", 1}}), second + seconds{1}, usual);
   CHECK(sum_of(count.answer()->letters) == 5);
   CHECK_FALSE(count.next(second + minutes{5} - seconds{1}));
   CHECK(count.next(second + minutes{5}) == DeadLetterRange{});
@@ -78,8 +79,8 @@ TEST_CASE("an error code with many dead letters keeps its name, also if a hundre
   DeadLetterCount count;
   std::vector<DeadLetters> small;
   for (int i = 0; i < 500; ++i) small.push_back({"send", "ID_" + std::to_string(i), 1});
-  count.on_slice(slice_until(700, small), start);
-  count.on_slice(last_slice({{"send", "SMTP_550", 40}}), start + seconds{1});
+  count.on_slice(slice_until(700, small), start, usual);
+  count.on_slice(last_slice({{"send", "SMTP_550", 40}}), start + seconds{1}, usual);
   REQUIRE(count.answer());
   CHECK(count_of(count, "send", "SMTP_550") == 40);
   CHECK(count_of(count, "send", "other") == 500 - 99);
@@ -97,10 +98,27 @@ TEST_CASE("a count of dead letters with more pairs of task and code than it tell
     }
     const auto now = start + seconds{slice};
     count.on_slice(slice + 1 < slices ? slice_until(static_cast<std::int64_t>(slice) + 1, found) : last_slice(found),
-                   now);
+                   now, usual);
   }
   REQUIRE(count.answer());
   CHECK(count.answer()->letters.size() == 2'001);
   CHECK(sum_of(count.answer()->letters) == 3'000 * slices);
   CHECK(count_of(count, "other", "other") >= 6'000);
+}
+
+TEST_CASE("a slow server counts its dead letters in smaller slices, and larger ones when it is fast again") {
+  using std::chrono::milliseconds;
+  DeadLetterCount count;
+  const auto rows_after = [&](milliseconds took) {
+    count.on_slice(slice_until(700, {}), start, took);
+    return count.rows();
+  };
+  CHECK(count.rows() == 50'000);
+  CHECK(rows_after(milliseconds{40}) == 50'000);
+  CHECK(rows_after(milliseconds{41}) == 25'000);
+  CHECK(rows_after(milliseconds{14}) == 25'000);
+  CHECK(rows_after(milliseconds{13}) == 50'000);
+  CHECK(rows_after(milliseconds{1}) == 50'000);
+  for (int i = 0; i < 10; ++i) (void)rows_after(milliseconds{1'999});
+  CHECK(count.rows() == 1'000);
 }
