@@ -1,7 +1,7 @@
 // See registrar.hpp.
 #include "runtime/registrar.hpp"
 
-#include <functional>
+#include <memory>
 #include <string>
 
 #include <dogged/error.hpp>
@@ -26,8 +26,6 @@
 namespace dogged::runtime {
 namespace {
 
-using Try = std::function<std::optional<Registration>(db::Connection&, Registering&)>;
-
 /// Throws unless the schema is current, and transactions read what others have committed.
 void require_usable(db::Connection& connection) {
   migrate::require_current(connection);
@@ -48,28 +46,6 @@ void withdraw(db::Connection& connection, std::int64_t worker_id) {
   }
 }
 
-/// Tries as often as Registering says.
-std::optional<Registration> try_to_register(Common& common, Registering::Occasion occasion, Part part,
-                                            const Try& one_try) {
-  const auto database = common.session(part);
-  Registering registering{occasion};
-  const auto step = [&] { return registering.next(SteadyClock::now(), common.stop.is_readable()).step; };
-  std::optional<Registration> registration;
-  while (step() != Registering::Step::registered) {
-    if (step() == Registering::Step::stop) return std::nullopt;
-    try {
-      registration = one_try(database->connection(), registering);
-      database->succeeded();
-    } catch (const DatabaseError& error) {
-      common.throw_if_defect(to_text(part));
-      registering.on_failure();
-      if (step() == Registering::Step::fail) throw;
-      database->recover_from(error, {});
-    }
-  }
-  return registration;
-}
-
 /// One transaction: if PostgreSQL refuses a schedule, the declarations of other workers stay in force.
 void declare(Common& common, db::Connection& connection, std::int64_t worker_id) {
   struct SchedulesLocked {};
@@ -82,63 +58,145 @@ void declare(Common& common, db::Connection& connection, std::int64_t worker_id)
   }
 }
 
-/// If this fails after it has registered, `previous` is the lease that it has registered.
-std::optional<Registration> begin(Common& common, db::Connection& connection, std::optional<std::int64_t>& previous,
-                                  Registering& registering) {
-  require_usable(connection);
-  const auto limits = db::one(connection.run(sql::ReadSettings{}));
-  common.attempts.limits.max_result_bytes = static_cast<std::size_t>(limits.max_result_bytes);
-  common.attempts.limits.max_error_message_bytes = static_cast<std::size_t>(limits.max_error_message_bytes);
-  common.attempts.installation = limits.installation;
-  (void)connection.run(sql::MakePartitions{});
-  const WorkerSettings& settings = common.settings;
-  if (!settings.create_queues) require_known_queues(connection, settings.queues, *common.definitions);
-
-  const auto registered =
-      register_worker(connection, common.row(), *common.definitions, previous, registering, common.stop, *common.log);
-  if (!registered) return std::nullopt;
-  previous = registered->worker_id;
-  try {
-    declare(common, connection, registered->worker_id);
-    tell_of_unserved(connection, settings.queues, *common.definitions, *common.log);
-  } catch (...) {
-    withdraw(connection, registered->worker_id);
-    throw;
-  }
-  return registered;
+/// Throws the error in flight, with the missing role as its hint. complete_in is for workers alone, so a login that may
+/// call it has the worker role.
+[[noreturn]] void throw_with_role(const DatabaseError& error, Session& session) {
+  if (!migrate::is_missing_right(error)) throw;
+  const auto hint = migrate::hint_for_missing_role(session.connection(), "complete_in");
+  throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
 }
 
-/// complete_in is for workers alone, so a login that may call it has the worker role.
-[[noreturn]] void throw_with_role(const DatabaseError& error, db::Connection& connection) {
-  if (!migrate::is_missing_right(error)) throw;
-  const auto hint = migrate::hint_for_missing_role(connection, "complete_in");
-  throw DatabaseError(error.message(), hint.value_or(error.hint()), error.sqlstate());
+class Registrar {
+ public:
+  Registrar(Common& common, Registering::Occasion occasion, Part part, std::optional<std::int64_t> previous)
+      : common_(common), part_(part), session_(common.session(part)), registering_(occasion), previous_(previous) {}
+
+  /// Nothing if the worker was told to stop before it could register.
+  std::optional<Registration> run();
+
+ private:
+  using Step = Registering::Step;
+
+  [[nodiscard]] Registering::Action next() const {
+    return registering_.next(SteadyClock::now(), common_.stop.is_readable());
+  }
+  [[nodiscard]] db::Connection& connection() const { return session_->connection(); }
+  void carry_out(const Registering::Action& action);
+  void prepare();
+  void ask();
+  void find_holder();
+  void declare_or_withdraw();
+  [[noreturn]] void refuse() const;
+
+  Common& common_;
+  const Part part_;
+  const std::shared_ptr<Session> session_;
+  Registering registering_;
+  std::optional<std::int64_t> previous_;  // the lease of this process, also one that a failed try has registered
+  std::optional<NameHolder> holder_;
+  Registration registered_;
+};
+
+std::optional<Registration> Registrar::run() {
+  for (Registering::Action action = next(); action.step != Step::registered; action = next()) {
+    if (action.step == Step::stop) return std::nullopt;
+    try {
+      carry_out(action);
+    } catch (const DatabaseError& error) {
+      common_.throw_if_defect(to_text(part_));
+      registering_.on_failure();
+      if (next().step == Step::fail) throw_with_role(error, *session_);
+      session_->recover_from(error, {});
+    }
+  }
+  session_->succeeded();
+  return registered_;
+}
+
+void Registrar::carry_out(const Registering::Action& action) {
+  switch (action.step) {
+    case Step::prepare:
+      return prepare();
+    case Step::ask:
+      return ask();
+    case Step::find_holder:
+      return find_holder();
+    case Step::wait:
+      (void)common_.stop.wait_until(action.until);
+      return;
+    case Step::declare:
+      return declare_or_withdraw();
+    case Step::refuse:
+      refuse();
+    case Step::registered:
+    case Step::fail:
+    case Step::stop:
+      return;
+  }
+}
+
+void Registrar::prepare() {
+  require_usable(connection());
+  const auto limits = db::one(connection().run(sql::ReadSettings{}));
+  common_.attempts.limits.max_result_bytes = static_cast<std::size_t>(limits.max_result_bytes);
+  common_.attempts.limits.max_error_message_bytes = static_cast<std::size_t>(limits.max_error_message_bytes);
+  common_.attempts.installation = limits.installation;
+  (void)connection().run(sql::MakePartitions{});
+  const WorkerSettings& settings = common_.settings;
+  if (!settings.create_queues) require_known_queues(connection(), settings.queues, *common_.definitions);
+  registering_.on_prepared();
+}
+
+void Registrar::ask() {
+  const auto registered = register_worker(connection(), common_.row(), *common_.definitions, previous_);
+  if (!registered) return registering_.on_name_taken();
+  registered_ = *registered;
+  previous_ = registered->worker_id;
+  registering_.on_registered();
+}
+
+void Registrar::find_holder() {
+  holder_ = runtime::find_holder(connection(), common_.settings.name);
+  std::optional<Registering::Holder> seen;
+  if (holder_) seen = {holder_->id, holder_->heartbeat_at_us};
+  if (!registering_.on_holder(seen, SteadyClock::now())) return;
+  common_.log->log(event("name_in_use"), spdlog::level::warn,
+                   "the name \"{}\" is in use by {}; waiting until its lease is renewed, or lapses in {}",
+                   common_.settings.name, holder_->text, duration_to_text(holder_->lapses_in));
+}
+
+void Registrar::refuse() const {
+  throw InvalidInput(
+      "the name \"" + common_.settings.name + "\" is in use: " + holder_.value().text + " has just renewed its lease",
+      "give each worker a name of its own with --name, or none: then it is made of host and process id");
+}
+
+void Registrar::declare_or_withdraw() {
+  try {
+    declare(common_, connection(), registered_.worker_id);
+    tell_of_unserved(connection(), common_.settings.queues, *common_.definitions, *common_.log);
+  } catch (...) {
+    withdraw(connection(), registered_.worker_id);
+    throw;
+  }
+  registering_.on_declared();
 }
 
 }  // namespace
 
 std::optional<Registration> register_first(Common& common) {
-  std::optional<std::int64_t> previous = common.settings.previous_lease;
-  return try_to_register(common, previous ? Registering::Occasion::restart : Registering::Occasion::start, Part::start,
-                         [&](db::Connection& connection, Registering& registering) {
-                           try {
-                             return begin(common, connection, previous, registering);
-                           } catch (const DatabaseError& error) {
-                             throw_with_role(error, connection);
-                           }
-                         });
+  const std::optional<std::int64_t> previous = common.settings.previous_lease;
+  const auto occasion = previous ? Registering::Occasion::restart : Registering::Occasion::start;
+  return Registrar{common, occasion, Part::start, previous}.run();
 }
 
 std::optional<Registration> register_again(Common& common, std::int64_t lost) {
-  return try_to_register(common, Registering::Occasion::lease_lost, Part::registration,
-                         [&](db::Connection& connection, Registering& registering) {
-                           const auto registered = register_worker(connection, common.row(), *common.definitions, lost,
-                                                                   registering, common.stop, *common.log);
-                           if (registered)
-                             common.log->log(event("lease_replaced"), spdlog::level::warn,
-                                             "worker {} goes on as worker {}", lost, registered->worker_id);
-                           return registered;
-                         });
+  const auto registered = Registrar{common, Registering::Occasion::lease_lost, Part::registration, lost}.run();
+  if (registered) {
+    common.log->log(event("lease_replaced"), spdlog::level::warn, "worker {} goes on as worker {}", lost,
+                    registered->worker_id);
+  }
+  return registered;
 }
 
 }  // namespace dogged::runtime

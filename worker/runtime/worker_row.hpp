@@ -1,17 +1,14 @@
-// The worker's own row: how a worker registers itself.
+// The worker's own row, and the holder of its name.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
-#include <spdlog/logger.h>
-
 #include "base/time.hpp"
-#include "base/wake_fd.hpp"
 #include "db/clock_offset.hpp"
 #include "db/connection_fwd.hpp"
-#include "runtime/core/registering.hpp"
 #include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
@@ -30,12 +27,21 @@ struct Registration {
   db::ClockOffset clock = {};             ///< measured at the registration
 };
 
-/// Registers a new incarnation as `registering` says, and ends the lease `previous` of this process, if it had one.
-/// Gives nothing if `stop` becomes readable before. Throws InvalidInput if a worker that lives has the name.
+/// Another worker that may be alive.
+struct NameHolder {
+  std::int64_t id = 0;
+  std::int64_t heartbeat_at_us = 0;  ///< since 1970
+  milliseconds lapses_in = {};       ///< its lease
+  std::string text = {};             ///< who it is
+};
+
+/// Registers a new incarnation, and ends the lease `previous` of this process, if it had one. Ends the lease of the
+/// name's holder if it has lapsed. Upkeep ends the leases of other names later. Nothing: another worker that may be
+/// alive has the name.
 [[nodiscard]] std::optional<Registration> register_worker(db::Connection& connection, const WorkerRow& row,
                                                           const Definitions& definitions,
-                                                          std::optional<std::int64_t> previous,
-                                                          Registering& registering, const WakeFd& stop,
-                                                          spdlog::logger& log);
+                                                          std::optional<std::int64_t> previous);
+/// Nothing if the holder has just gone.
+[[nodiscard]] std::optional<NameHolder> find_holder(db::Connection& connection, const std::string& name);
 
 }  // namespace dogged::runtime

@@ -35,7 +35,9 @@ struct RegisteringWorld {
   std::optional<Registering::Holder> holder = {};  // in the database
   std::int64_t last_id = 0;
 
+  bool is_prepared = false;
   bool has_asked = false;
+  bool has_row = false;
   bool is_registered = false;
   bool has_failed = false;
   bool has_seen_life = false;                    // of the holder, between two looks
@@ -48,14 +50,20 @@ struct RegisteringWorld {
   void carry_out() {
     const Registering::Action action = next();
     switch (action.step) {
+      case RegisteringStep::prepare:
+        registering.on_prepared();
+        is_prepared = true;
+        return;
       case RegisteringStep::ask:
+        require(is_prepared || occasion == Occasion::lease_lost);
         has_asked = true;
         looked_at.reset();
         if (holder) {
           registering.on_name_taken();
         } else {
           registering.on_registered();
-          is_registered = true;
+          has_row = true;
+          is_registered = occasion == Occasion::lease_lost;
         }
         return;
       case RegisteringStep::find_holder: {
@@ -70,6 +78,10 @@ struct RegisteringWorld {
       case RegisteringStep::wait:
         now = action.until;
         return;
+      case RegisteringStep::declare:
+        registering.on_declared();
+        is_registered = true;
+        return;
       default:
         FAIL("nothing is left to do after " << trace);
     }
@@ -79,7 +91,7 @@ struct RegisteringWorld {
     registering.on_failure();
     has_asked = true;
     has_failed = true;
-    is_registered = false;
+    is_prepared = has_row = is_registered = false;
     seen.reset();
     looked_at.reset();
   }
@@ -91,8 +103,8 @@ struct RegisteringWorld {
         if (is_end(step) || step == RegisteringStep::registered) return false;
         carry_out();
         return true;
-      case 1:  // also after the registration, when the worker declares its tasks
-        if (is_end(step) || step == RegisteringStep::wait) return false;
+      case 1:
+        if (is_end(step) || step == RegisteringStep::wait || step == RegisteringStep::registered) return false;
         fail();
         return true;
       case 2:
@@ -104,7 +116,7 @@ struct RegisteringWorld {
         holder.reset();
         return true;
       case 4:
-        if (holder || is_registered) return false;
+        if (holder || has_row) return false;
         holder = Registering::Holder{++last_id, 1};
         return true;
       case 5:
@@ -126,7 +138,8 @@ struct RegisteringWorld {
     require((action.step == RegisteringStep::refuse) == has_seen_life);
     require((action.step == RegisteringStep::fail) == (occasion == Occasion::start && has_failed));
     const bool heeds_stop = stop_requested && (has_asked || occasion == Occasion::lease_lost);
-    const bool has_ended = is_registered || has_seen_life || (occasion == Occasion::start && has_failed);
+    require((action.step == RegisteringStep::declare) == (has_row && !is_registered));
+    const bool has_ended = has_row || has_seen_life || (occasion == Occasion::start && has_failed);
     require((action.step == RegisteringStep::stop) == (heeds_stop && !has_ended));
     if (has_ended || heeds_stop) return;
     const bool waits = looked_at && now < *looked_at + Registering::between_tries;
@@ -135,7 +148,7 @@ struct RegisteringWorld {
     // The worker registers once the name is free and the database answers.
     RegisteringWorld calm = *this;
     calm.holder.reset();
-    for (int steps = 0; steps < 3 && !calm.is_registered; ++steps) calm.carry_out();
+    for (int steps = 0; steps < 5 && !calm.is_registered; ++steps) calm.carry_out();
     require(calm.is_registered);
   }
 };
@@ -167,6 +180,8 @@ TEST_CASE(
 
 TEST_CASE("a program that is told to stop before it starts asks once, and says what keeps it from starting") {
   Registering registering{Occasion::start};
+  CHECK(registering.next(start, true) == Registering::Action{RegisteringStep::prepare});
+  registering.on_prepared();
   CHECK(registering.next(start, true) == Registering::Action{RegisteringStep::ask});
   registering.on_failure();
   CHECK(registering.next(start, true) == Registering::Action{RegisteringStep::fail});
@@ -174,9 +189,11 @@ TEST_CASE("a program that is told to stop before it starts asks once, and says w
 
 TEST_CASE("a worker that waits for its name forgets the holder's heartbeat when the database fails") {
   Registering registering{Occasion::restart};
+  registering.on_prepared();
   registering.on_name_taken();
   CHECK(registering.on_holder(Registering::Holder{1, 50}, start));
   registering.on_failure();
+  registering.on_prepared();
   registering.on_name_taken();
   CHECK(registering.on_holder(Registering::Holder{1, 40}, start));  // as a standby has it
   CHECK(registering.next(start, false).step == RegisteringStep::wait);

@@ -9,12 +9,14 @@ namespace dogged::runtime {
 
 Registering::Action Registering::next(TimePoint now, bool stop_requested) const noexcept {
   switch (step_) {
+    case Step::prepare:
     case Step::ask:
     case Step::find_holder:
     case Step::wait:
       if (stop_requested && (has_asked_ || occasion_ == Occasion::lease_lost)) return {Step::stop};
       if (step_ != Step::wait) return {step_};
       return now < waits_until_ ? Action{Step::wait, waits_until_} : Action{Step::ask};
+    case Step::declare:
     case Step::registered:
     case Step::refuse:
     case Step::fail:
@@ -24,7 +26,19 @@ Registering::Action Registering::next(TimePoint now, bool stop_requested) const 
   return {step_};
 }
 
-void Registering::on_registered() { note_answer(Step::registered); }
+/// A stop does not count before the worker has asked.
+void Registering::on_prepared() {
+  require_invariant(step_ == Step::prepare, "a worker prepares before it asks");
+  step_ = Step::ask;
+}
+
+void Registering::on_registered() { note_answer(occasion_ == Occasion::lease_lost ? Step::registered : Step::declare); }
+
+void Registering::on_declared() {
+  require_invariant(step_ == Step::declare, "a worker declares its tasks after it has registered");
+  note(Step::registered);
+}
+
 void Registering::on_name_taken() { note_answer(Step::find_holder); }
 
 /// A wait that is over asks as well.
@@ -52,7 +66,7 @@ bool Registering::on_holder(const std::optional<Holder>& holder, TimePoint now) 
 
 void Registering::on_failure() noexcept {
   seen_.reset();
-  note(occasion_ == Occasion::start ? Step::fail : Step::ask);
+  note(occasion_ == Occasion::start ? Step::fail : first_step());
 }
 
 void Registering::note(Step step) noexcept {
@@ -74,12 +88,16 @@ std::string_view to_text(Registering::Occasion occasion) noexcept {
 
 std::string_view to_text(Registering::Step step) noexcept {
   switch (step) {
+    case Registering::Step::prepare:
+      return "prepare";
     case Registering::Step::ask:
       return "ask";
     case Registering::Step::find_holder:
       return "find holder";
     case Registering::Step::wait:
       return "wait";
+    case Registering::Step::declare:
+      return "declare";
     case Registering::Step::registered:
       return "registered";
     case Registering::Step::refuse:

@@ -1,13 +1,13 @@
-// Decides how a worker registers itself under its name. Pure: registrar.cpp and worker_row.cpp carry the steps
-// out.
+// Decides how a worker registers itself under its name. Pure: registrar.cpp carries the steps out.
 //
-//   ask --registered--> registered
+//   prepare --> ask --registered--> declare --> registered
 //   ask --another worker has the name--> find_holder --found--> wait --> ask
 //   find_holder --the holder has gone--> ask
 //   find_holder --the holder has renewed its lease--> refuse
-//   any --failure--> ask, and at a program's start fail
-//   ask, find_holder, wait --stop--> stop
+//   any --failure--> prepare, and at a program's start fail
+//   prepare, ask, find_holder, wait --stop--> stop
 //
+// A worker whose lease was lost has prepared and declared already: it begins with ask, and ends with registered.
 // The holder of the name may be dead, and then its lease lapses. A renewed lease shows that the holder lives.
 #pragma once
 
@@ -30,9 +30,11 @@ class Registering {
     lease_lost,  ///< the worker goes on as a new incarnation, and waits for a database that is away
   };
   enum class Step {
+    prepare,      ///< check the schema and the queues, and read the limits of attempts
     ask,          ///< end the lease of the name's holder if it has lapsed, and register under the name
     find_holder,  ///< of the name
     wait,         ///< until `until`
+    declare,      ///< publish the tasks and schedules of the program
     registered,
     refuse,  ///< the name is in use
     fail,    ///< with the database's error
@@ -52,27 +54,32 @@ class Registering {
     friend bool operator==(const Holder&, const Holder&) = default;
   };
 
-  explicit Registering(Occasion occasion) noexcept : occasion_(occasion) {}
+  explicit Registering(Occasion occasion) noexcept : occasion_(occasion), step_(first_step()) {}
 
   /// A start that is told to stop asks once all the same, to say what keeps the worker from starting.
   [[nodiscard]] Action next(TimePoint now, bool stop_requested) const noexcept;
 
   // Events.
 
+  void on_prepared();
   void on_registered();
   /// Another worker that may be alive has the name.
   void on_name_taken();
   /// Nothing: the holder has gone. True if the worker begins to wait, so that this is told once.
   [[nodiscard]] bool on_holder(const std::optional<Holder>& holder, TimePoint now);
+  void on_declared();
   /// The database failed, at any step. The next one may be another server, so what was seen of the holder is forgotten.
   void on_failure() noexcept;
 
  private:
+  [[nodiscard]] Step first_step() const noexcept {
+    return occasion_ == Occasion::lease_lost ? Step::ask : Step::prepare;
+  }
   void note_answer(Step step);
   void note(Step step) noexcept;
 
   Occasion occasion_;
-  Step step_ = Step::ask;
+  Step step_;
   bool has_asked_ = false;
   TimePoint waits_until_ = {};
   std::optional<Holder> seen_ = {};
