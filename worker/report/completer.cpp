@@ -61,9 +61,12 @@ std::size_t Completer::finish(TimePoint until) {
 
 void Completer::run() {
   const std::stop_callback ends_wait{service_.stop_token(), [this] { queue_.finish(); }};
+  // The plan goes on from where it was. But if the batch in flight is lost, for want of memory, nothing can settle it.
+  const auto on_failure = [this](const std::exception&) {
+    if (queue_.has_in_flight()) throw;
+  };
   service_.run_plan([this] { return next_action(); },
-                    [this](const CompleterPlan::Action& action) { carry_out(action); },
-                    [](const std::exception&) {});  // the plan goes on from where it was
+                    [this](const CompleterPlan::Action& action) { carry_out(action); }, on_failure);
 }
 
 CompleterPlan::Action Completer::next_action() {

@@ -24,6 +24,11 @@ std::vector<Attempt> ReportQueue::held() const {
   return batches_.held();
 }
 
+bool ReportQueue::has_in_flight() const {
+  const detail::Lock lock{mutex_};
+  return batches_.has_in_flight();
+}
+
 ReportQueue::Look ReportQueue::look() {
   const detail::Lock lock{mutex_};
   has_news_ = false;

@@ -20,6 +20,7 @@ class ReportQueue {
   /// See ReportBatches.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<Attempt> held() const;
+  [[nodiscard]] bool has_in_flight() const;
 
   struct Look {
     bool has_waiting = false;  ///< some report is in no batch that was taken

@@ -58,7 +58,8 @@ class Upkeep {
   /// refused it. Each reason is logged once, as the event `refused`, until `work` succeeds. `told`: these reasons.
   template <class Work>
   [[nodiscard]] bool try_to(spdlog::source_loc refused, std::string_view what, ToldOnce& told, Work work);
-  /// Logs each reason once for each worker, until all are rescued: every worker tries again four times a second.
+  /// Logs each reason once for each worker, until all are rescued: every worker tries again four times a second. Logs
+  /// no further ones after ToldOnce::most.
   void tell_of_refusals(const Rescued& rescued);
   void tell_of_expired();
 

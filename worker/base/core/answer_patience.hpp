@@ -30,9 +30,10 @@ class AnswerPatience {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// `busy_since`: when the statement was sent whose answer is awaited; nothing: none is. A statement that begins now
-  /// would have waited for its `patience` when the action says to look again. A patience below 10 ms counts as 10 ms.
+  /// `busy_since`: when the statement was sent whose answer is awaited; nothing: none is. When the action says to look
+  /// again, a statement that begins now has waited for its `patience` at most. A patience below 10 ms counts as 10 ms.
   [[nodiscard]] Action look(std::optional<TimePoint> busy_since, milliseconds patience, TimePoint now) noexcept;
+  /// The session tells only of a success that ends an outage.
   void on_success() noexcept { state_ = State::patient; }
 
  private:

@@ -39,6 +39,7 @@ class ReportBatches {
 
   /// Whether some report is in no batch that was taken.
   [[nodiscard]] bool has_waiting() const noexcept { return !waiting_.empty(); }
+  [[nodiscard]] bool has_in_flight() const noexcept { return in_flight_.has_value(); }
   /// Whether no report waits, and no batch is in flight.
   [[nodiscard]] bool is_empty() const noexcept { return waiting_.empty() && !in_flight_; }
   /// Reports that are not written yet, including those in flight.
