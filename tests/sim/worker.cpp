@@ -168,6 +168,7 @@ void Worker::claimer_failed() {
   chores_.clear();
   world_.database.disconnect(lease_id());
   heard_.clear();
+  queues_told_ = circuits_told_ = false;
   claimer_has_connection_ = true;  // the next statement connects
 }
 
