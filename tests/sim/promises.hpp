@@ -131,7 +131,8 @@ using SavedPlaces = std::map<StepOnce, std::map<int, std::int64_t>>;
 
 /// The probes that a half-open circuit has let through in one state.
 struct ProbesOfState {
-  TimePoint first{};
+  TimePoint first = TimePoint::max();  // when the database was asked: a worker that stands still hears its answer late
+  TimePoint last{};
   std::int64_t let_through = 0;
   std::int64_t freed = 0;  // places, by reports that were at least tried to be written
 };
@@ -212,7 +213,7 @@ void a_worker_that_ends_tells_its_circuits(int worker, bool owes_circuits);
 /// The circuit has answered under its lock.
 void a_half_open_circuit_lets_probes_through(const std::string& name,
                                              const runtime::CircuitLedger::Admission& admission,
-                                             const Database& database, TimePoint now, Probes& probes);
+                                             const Database& database, TimePoint asked_at, Probes& probes);
 void note_places_that_become_free(const std::string& name, const runtime::CircuitLedger::Events& events,
                                   const Database& database, Probes& probes);
 /// A worker goes by what it knows, and has asked nobody.

@@ -18,16 +18,17 @@ void a_deferral_spends_nothing(TaskId id, const Task& task, const AttemptRows& a
 
 void a_half_open_circuit_lets_probes_through(const std::string& name,
                                              const runtime::CircuitLedger::Admission& admission,
-                                             const Database& database, TimePoint now, Probes& probes) {
+                                             const Database& database, TimePoint asked_at, Probes& probes) {
   const auto state = database.ledger().circuit_states.find({name, admission.generation});
   if (admission.let_through == 0 || state == database.ledger().circuit_states.end()) return;
   require(state->second != CircuitState::open, "G22", "an open circuit lets nothing through", name);
   if (state->second == CircuitState::closed || database.clock_was_set()) return;
   const CircuitBreakerSettings& settings = database.circuit(name).settings;
   ProbesOfState& of_state = probes[{database.history(), name, admission.generation}];
-  if (of_state.let_through == 0) of_state.first = now;
+  of_state.first = std::min(of_state.first, asked_at);
+  of_state.last = std::max(of_state.last, asked_at);
   of_state.let_through += static_cast<std::int64_t>(admission.let_through);
-  const auto expiries = (now - of_state.first + rounding) / Duration{settings.recovery_timeout};
+  const auto expiries = (of_state.last - of_state.first + rounding) / Duration{settings.recovery_timeout};
   const std::int64_t most = settings.success_threshold * (1 + expiries) + of_state.freed;
   require(of_state.let_through <= most, "G22", "a half-open circuit lets only its probes through", name, " has let ",
           of_state.let_through, " through, and had places for ", most);

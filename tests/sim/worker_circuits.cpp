@@ -128,9 +128,9 @@ void Worker::ask_circuit(const std::shared_ptr<SortingOut>& sorting, std::string
         }
         return after;
       },
-      [this, answer, name, circuit, take](bool is_asked) {
-        if (!is_asked) return take(life_->circuits.admit_while_locked(circuit));
-        promises::a_half_open_circuit_lets_probes_through(name, *answer, world_.database, now(), world_.probes);
+      [this, answer, name, circuit, take](std::optional<TimePoint> asked_at) {
+        if (!asked_at) return take(life_->circuits.admit_while_locked(circuit));
+        promises::a_half_open_circuit_lets_probes_through(name, *answer, world_.database, *asked_at, world_.probes);
         take(*answer);
       },
       [this] {
@@ -150,17 +150,17 @@ void Worker::change_circuit(const std::string& name, How how, Then then, Fails f
         return [this, &database, name, how, then, fails, asked_at, locked] {
           if (!locked) {
             (void)life_->circuits.on_locked(name, now());
-            return then(false);
+            return then(std::nullopt);
           }
           circuit::SharedCircuit changed = locked->circuit;
           changed.circuit = how(locked->circuit);
           ask(
               [this, &database, then, fails, asked_at, changed, lock = locked->lock] {
                 const bool is_saved = database.save_circuit(changed.name, lock, changed.circuit);
-                return [this, then, fails, asked_at, changed, is_saved] {
+                return [this, then, fails, asked_at, changed, is_saved, saved_at = now()] {
                   if (!is_saved) return fails();
                   (void)life_->circuits.on_changed(changed, asked_at);
-                  then(true);
+                  then(std::optional{saved_at});
                 };
               },
               fails);
@@ -279,8 +279,8 @@ void Worker::write_next_circuit() {
         promises::note_places_that_become_free(as_read.name, events, world_.database, world_.probes);
         return CircuitLedger::after(as_read, events);
       },
-      [this, name, events](bool is_written) {
-        if (is_written) {
+      [this, name, events](std::optional<TimePoint> written_at) {
+        if (written_at) {
           promises::CircuitFailures& failures = life_->failures[name];
           for (const detail::CircuitEvent& event : events) {
             failures.written += event.kind == detail::CircuitEvent::Kind::failure ? 1 : 0;
