@@ -29,8 +29,8 @@ inline constexpr std::chrono::milliseconds longest_reading{7'000};
 /// AskingAgain of Query::queues, which then costs at most a hundredth of a processor.
 inline constexpr int counts_apart = 100;
 /// AskingAgain of what changes seldom: Query::tables, Query::partitions and Query::schedules. With 10 million finished
-/// tasks they took 17 of a reading's 39 ms, and on a slow machine a good third of 123 (decision 0015). There they are
-/// asked in each third reading.
+/// tasks they took 17 of a reading's 39 ms, and on a slow machine a good third of 123 (decision 0015). There, with
+/// scrapes each 15 s, each third reading asks for partitions.
 inline constexpr int looks_apart = 1'000;
 /// The exporter looks back by the longest lease of a worker, and at least so far. Attempts become visible late if their
 /// handler's transaction goes on, if another session has locked their task, or if their worker was cut off.

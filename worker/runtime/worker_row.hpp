@@ -32,7 +32,7 @@ struct NameHolder {
   std::int64_t id = 0;
   std::int64_t heartbeat_at_us = 0;  ///< since 1970
   milliseconds lapses_in = {};       ///< its lease
-  std::string text = {};             ///< who it is
+  std::string text = {};             ///< its id, process and host, in words
 };
 
 /// Registers a new incarnation, and ends the lease `previous` of this process, if it had one. Ends the lease of the

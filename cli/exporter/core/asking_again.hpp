@@ -1,4 +1,4 @@
-// When the exporter repeats a question whose answer it keeps for several readings. Pure: times are parameters.
+// Decides when the exporter repeats a question. Until then the exporter keeps the answer. Pure: times are parameters.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class AskingAgain {
 
   [[nodiscard]] bool is_due(Time now) const noexcept { return now >= again_at_; }
 
-  // The question was asked at `asked_at`, and took so long. Each gives how long that is kept.
+  // The question was asked at `asked_at`, and took `took`. Each gives how long the answer or the refusal is kept.
 
   Duration on_answer(Time asked_at, Duration took) noexcept {
     return keep(asked_at, std::min<Duration>(answers_apart_ * took, longest));

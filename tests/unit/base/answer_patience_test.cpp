@@ -93,7 +93,7 @@ TEST_CASE(
   for (const milliseconds patience : {400ms, 10'000ms}) CHECK(walk_answers(Watched{patience}, 8) > 10'000);
 }
 
-TEST_CASE("a watchdog whose patience is over already looks again after a pause, not at once") {
+TEST_CASE("a watchdog looks again after a pause, and not at once, also if its patience is over before the statement") {
   for (const milliseconds patience : {0ms, -5ms}) {
     AnswerPatience core;
     CHECK(core.look({}, patience, start).look_again_at == start + 10ms);

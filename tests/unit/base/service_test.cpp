@@ -119,7 +119,7 @@ TEST_CASE("a plan hears of a failure before its service recovers, and is asked f
                                           "next, 1 logged", "work, 1 logged", "next, 1 logged"});
 }
 
-TEST_CASE("a plan whose next action could not be found out is asked again") {
+TEST_CASE("a plan is asked again after it could not give its next action") {
   const Recovering recovering;
   int asked = 0;
   int failures = 0;

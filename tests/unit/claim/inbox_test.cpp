@@ -34,7 +34,7 @@ TEST_CASE("each message to the claimer wakes its thread from a wait, and is the 
   }
 }
 
-TEST_CASE("what is told to a claimer that does not wait does not wake it, and its next wait does not begin") {
+TEST_CASE("a message to a claimer that does not wait wakes no thread, and keeps the next wait from beginning") {
   ClaimInbox inbox;
   inbox.note_ready();
   inbox.note_room();

@@ -9,7 +9,7 @@ namespace dogged::runtime {
 namespace {
 
 constexpr milliseconds shortest{10};                         // else the caller would look again without a pause
-constexpr milliseconds between_breaks_of_connection{1'000};  // one whose thread has not noticed
+constexpr milliseconds between_breaks_of_connection{1'000};  // its thread has not noticed yet
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Decides when the connection of a statement is broken whose answer does not come. Otherwise its thread would wait for
-// ever for a peer that has vanished. Pure: `now` is a parameter.
+// Decides when a statement has waited too long for its answer. The session then breaks the connection: if the peer has
+// vanished, the thread would wait for ever. Pure: `now` is a parameter.
 //
 //   patient --an answer takes too long--> gave up --a success--> patient
 #pragma once
@@ -30,8 +30,9 @@ class AnswerPatience {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// `busy_since`: when the statement was sent whose answer is awaited; nothing: none is. When the action says to look
-  /// again, a statement that begins now has waited for its `patience` at most. A patience below 10 ms counts as 10 ms.
+  /// `busy_since`: when the statement was sent that awaits its answer; nothing: no statement does. When the action says
+  /// to look again, a statement that begins now has waited for its `patience` at most. A patience below 10 ms counts as
+  /// 10 ms.
   [[nodiscard]] Action look(std::optional<TimePoint> busy_since, milliseconds patience, TimePoint now) noexcept;
   /// The session tells only of a success that ends an outage.
   void on_success() noexcept { state_ = State::patient; }

@@ -1,5 +1,5 @@
-// Decides what a log says while something fails that is tried again until it works: a service's work with PostgreSQL,
-// or an export of spans. Pure.
+// Decides what the log says of an outage: a service's work with PostgreSQL, or the export of spans, fails and is tried
+// again until it works. Pure.
 //
 //   works --a failure--> fails --a success--> works
 #pragma once
@@ -21,13 +21,13 @@ class Outage {
   /// What is told of a failure.
   enum class Tell {
     first,         ///< it is the first one since the last success
-    other_reason,  ///< its reason was not told in this outage: often another one keeps it from ending
+    other_reason,  ///< its reason was not told in this outage; often another reason keeps the outage from ending
     nothing,
   };
 
   /// Reasons are the same if their texts are.
   [[nodiscard]] Tell on_failure(std::string reason);
-  /// True if the success ends an outage, which is to be told.
+  /// True if the success ends an outage. The caller tells that.
   [[nodiscard]] bool on_success() noexcept;
 
  private:

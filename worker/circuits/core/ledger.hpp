@@ -71,8 +71,8 @@ class CircuitLedger {
   /// While another session has locked the circuit's row: nothing begins, and all tasks are back within 2 s. The tasks
   /// whose turn to probe it was are among them, and must not wait for a part of recovery_timeout.
   [[nodiscard]] Admission admit_while_locked(std::string_view name) const;
-  /// The answer for `count` tasks, and how long each of those waits that are not let through. The first of them come
-  /// back when the circuit may be half-open, as many as probes are let through. The others wait for a part of
+  /// The answer for `count` tasks, with the wait of each task that is not let through. The first of these come back
+  /// when the circuit may be half-open, as many as probes are let through. The others wait for a part of
   /// Admission::spread longer, by `draw` in [0, 1), so that they do not all come back at once.
   [[nodiscard]] Answer answer(std::string_view name, const Admission& admission, std::size_t count,
                               const std::function<double()>& draw);

@@ -7,7 +7,8 @@
 //   any --failure--> prepare, and at a program's start fail
 //   prepare, ask, find_holder, wait --stop--> stop
 //
-// A worker whose lease was lost has prepared and declared already: it begins with ask, and ends with registered.
+// A worker that has lost its lease prepared and declared under the earlier one. So the worker begins with ask, and does
+// not declare again.
 // The holder of the name may be dead, and then its lease lapses. A renewed lease shows that the holder lives.
 #pragma once
 
