@@ -177,17 +177,50 @@ class ExitGuard {
   inline static std::atomic<pid_t> process{0};
 };
 
-/// Prints on stderr why the worker ends.
-ExitCode told(const char* program, const std::exception_ptr& why) {
+struct Failure {
+  std::string message;  // without passwords
+  std::string hint;
+  ExitCode code;
+};
+
+Failure failure_of(const std::exception_ptr& thrown) {
   try {
-    std::rethrow_exception(why);
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return {db::without_passwords(error.message()), error.hint(), exit_code_for(error)};
   } catch (const std::exception& error) {
-    const auto* ours = dynamic_cast<const Error*>(&error);
-    const std::string message = ours != nullptr ? ours->message() : error.what();
-    std::cerr << program << ": " << escaped(db::without_passwords(message)) << "\n";
-    if (ours != nullptr && !ours->hint().empty()) std::cerr << "hint: " << ours->hint() << "\n";
-    return exit_code_for(error);
+    return {db::without_passwords(error.what()), "", exit_code_for(error)};
   }
+}
+
+/// For a mistake in the command line, before there is a log.
+int print(const char* program, const Failure& failure) {
+  std::cerr << program << ": " << escaped(failure.message) << "\n";
+  if (!failure.hint.empty()) std::cerr << "hint: " << failure.hint << "\n";
+  return static_cast<int>(failure.code);
+}
+
+int log_failure(spdlog::logger& log, const Failure& failure) {
+  log.log(event("worker_failed"), spdlog::level::err, "{}{}{}", failure.message,
+          failure.hint.empty() ? "" : "; hint: ", failure.hint);
+  return static_cast<int>(failure.code);
+}
+
+int work(char** argv, WorkerOptions options) {
+  const auto log = options.log;
+  Worker worker{std::move(options)};
+  const Signals signals{worker};
+  worker.start();
+  const ExitGuard guard;
+  const WorkerEnd end = worker.wait();
+  const int code = end.error ? log_failure(*log, failure_of(end.error)) : static_cast<int>(ExitCode::ok);
+  const bool starts_anew = end.reason == WorkerEnd::Reason::too_many_abandoned_threads && stop_requested_ms == 0;
+  if (starts_anew) start_anew(argv, end.lease, *log);
+  if (end.abandoned_threads > 0) {
+    log->flush();
+    std::_Exit(code);  // handlers still run, and destructors would destroy what they use
+  }
+  return code;
 }
 
 int run(int argc, char** argv, WorkerOptions options) {
@@ -200,19 +233,11 @@ int run(int argc, char** argv, WorkerOptions options) {
     return static_cast<int>(ExitCode::ok);
   }
 
-  Worker worker{std::move(line.worker)};
-  const Signals signals{worker};
-  worker.start();
-  const ExitGuard guard;
-  const WorkerEnd end = worker.wait();
-  const ExitCode code = end.error ? told(argv[0], end.error) : ExitCode::ok;
-  const bool starts_anew = end.reason == WorkerEnd::Reason::too_many_abandoned_threads && stop_requested_ms == 0;
-  if (starts_anew) start_anew(argv, end.lease, *log);
-  if (end.abandoned_threads > 0) {
-    log->flush();
-    std::_Exit(static_cast<int>(code));  // handlers still run, and destructors would destroy what they use
+  try {
+    return work(argv, std::move(line.worker));
+  } catch (...) {
+    return log_failure(*log, failure_of(std::current_exception()));
   }
-  return static_cast<int>(code);
 }
 
 }  // namespace
@@ -222,7 +247,7 @@ int worker_main(int argc, char** argv, WorkerOptions options) {
   try {
     return run(argc, argv, std::move(options));
   } catch (...) {
-    return static_cast<int>(told(argv[0], std::current_exception()));
+    return print(argv[0], failure_of(std::current_exception()));
   }
 }
 

@@ -288,7 +288,7 @@ TEST_CASE("rescued tasks wake a worker that sleeps, where the rescuer does not s
 
 TEST_CASE("tasks that a rescue has made ready before its connection breaks run at once") {
   TestDatabase database;
-  RunningWorker worker{database, {does_nothing()}, {.heartbeat = 50ms, .lease = 500ms, .poll_interval = 10min}};
+  RunningWorker worker{database, {does_nothing()}, {.heartbeat = 50ms, .lease = 30s, .poll_interval = 10min}};
   const auto hold = [&] {
     std::pair<TaskId, std::int64_t> held;
     database.connection().transaction([&] {

@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <dogged/client.hpp>
@@ -234,6 +235,10 @@ TEST_CASE("the defaults are those of the guide's tables") {
   CHECK(dogged::provider_retry_after == 60s);
   CHECK(dogged::TaskOptions{}.auto_retry_for.empty());
   CHECK(dogged::TaskOptions{}.max_losses == 3);
+  CHECK(dogged::TaskOptions{}.retry_lost);
+  CHECK(dogged::TaskOptions{}.dead_letter);
+  CHECK(dogged::TaskOptions{}.max_snoozes == 1000);
+  CHECK(std::get<dogged::Custom>(dogged::CallPolicy{until_it_is_there}.policy()).max_retries == 20);
   CHECK(dogged::CircuitBreakerSettings{} == dogged::CircuitBreakerSettings{5, 30s, 2});
   CHECK(dogged::RetryBudgetSettings{} == dogged::RetryBudgetSettings{0.2, 10, 10s});
   CHECK(dogged::CollectPolicies{.errors = dogged::NoRetry{}}.error_retries == dogged::ErrorRetries::shared);

@@ -325,6 +325,30 @@ TEST_CASE("a family has at most 1000 series with error codes, 1000 without them,
                    Snapshot::DeadLetters{"other", "other", "other", many - 2 * limits::metric_series}) == 1);
 }
 
+TEST_CASE("each family of retries has at most 1000 tasks, and counts the attempts of the others") {
+  RetryMetrics metrics;
+  constexpr int many = 10'000;
+  for (int id = 0; id < many; ++id) {
+    const std::string task = "task_" + std::to_string(id);
+    const RetrySource source{RetrySource::Kind::task, task};
+    metrics.retry_scheduled(source, as_variant, 1, 1s);
+    metrics.succeeded({source, as_variant, 1, 1ms});
+    metrics.failed({source, as_variant, 1, 1ms}, "CODE", true);
+  }
+  for (const char* family : {"queue_retry_attempts_total", "queue_retry_successes_total", "queue_retry_failures_total",
+                             "queue_errors_total"}) {
+    CAPTURE(family);
+    const auto tasks = values(metrics, family, "task");
+    CHECK(tasks.size() <= 2 * limits::metric_series + 1);
+    CHECK(tasks.count("other") == 1);
+    CHECK(std::accumulate(tasks.begin(), tasks.end(), 0.0,
+                          [](double sum, const auto& task) { return sum + task.second; }) == many);
+  }
+  const Snapshot snapshot = metrics.snapshot();
+  CHECK(snapshot.delays.size() == limits::metric_series + 1);
+  CHECK(snapshot.durations.size() == limits::metric_series + 1);
+}
+
 TEST_CASE("lists of a snapshot are sorted") {
   RetryMetrics metrics;
   for (const char* code : {"B", "C", "A"}) {
