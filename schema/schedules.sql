@@ -227,7 +227,7 @@ begin
   put.live_tasks := coalesce(before.live_tasks, '{}');
   if put.task is null then perform dogged.refuse_schedule(name, 'it has no task', 'Name the task that it is to enqueue.'); end if;
   if put.spec is null then perform dogged.refuse_schedule(name, 'it has no spec', 'Give the times at which it fires, for example 0 3 * * * or every 90s.'); end if;
-  -- The server may have forgotten the name of a time zone that it knew; to look for any other name takes it up to 60 ms.
+  -- The server may have forgotten the name of a time zone that it knew. A look for any other name takes up to 60 ms.
   if put.time_zone is distinct from before.time_zone or dogged.time_in(now_at, put.time_zone) is null then
     perform dogged.require_time_zone(name, put.time_zone);
   end if;

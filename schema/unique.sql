@@ -521,8 +521,8 @@ begin
                      order by 1);
     exit when firsts = '{}';
     drawn := array(select nextval('dogged.tasks_id_seq') from generate_series(1, cardinality(firsts)));
-    -- In the order of keys, so that two calls do not wait for each other: an insert that fails gives up its keys before the other begins.
-    -- Mostly all keys are new, and an insert without ON CONFLICT takes half as long.
+    -- In the order of keys, so that two calls do not wait for each other. A failed insert gives up its keys before the
+    -- other begins. Mostly all keys are new, and an insert without ON CONFLICT takes half as long.
     begin
       insert into dogged.unique_keys (name, unique_key, task_id, held_while, held_until)
       select name_of[f.position], key_of[f.position], f.id, coalesce(unique_whiles[f.position], 'live'),

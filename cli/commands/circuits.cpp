@@ -1,10 +1,12 @@
 // `dogged circuits`: the breakers that workers share, and opening and closing one by hand.
+#include "cli/changes/circuits.hpp"
+
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "circuit/shared_circuit.hpp"
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
@@ -126,12 +128,12 @@ void add_circuits(CLI::App& app, Invocation& invocation) {
         ->required();
   };
   add_change("open", "Defer the tasks of a circuit until it is closed by hand; what runs may finish",
-             "  dogged circuits open payments-api      before its maintenance begins", &circuit::force_open);
+             "  dogged circuits open payments-api      before its maintenance begins", &force_open);
   add_change(
       "close",
       "Let the tasks of a circuit run again, with nothing counted against it; deferred tasks run when their time "
       "has come",
-      "  dogged circuits close payments-api", &circuit::reset);
+      "  dogged circuits close payments-api", &reset);
 }
 
 }  // namespace dogged::cli

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/dead_letters.hpp"
 #include "cli/input/args_patch.hpp"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/io/task_rows.hpp"

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/input/choices.hpp"

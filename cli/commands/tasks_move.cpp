@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/input/choices.hpp"
 #include "cli/io/interrupt.hpp"

@@ -1,7 +1,7 @@
 // `dogged tasks retry` and `dogged tasks reschedule`: other times for tasks that wait.
 #include <memory>
 
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/failure.hpp"
 #include "cli/io/standing.hpp"

@@ -3,49 +3,10 @@
 
 #include <stdexcept>
 
-#include <dogged/detail/names.hpp>
-#include <dogged/error.hpp>
-
 #include "db/connection.hpp"
 #include "sql/circuit.hpp"
 
 namespace dogged::circuit {
-namespace {
-
-using Change = std::function<detail::Circuit(const SharedCircuit&)>;
-
-[[noreturn]] void refuse_unknown(std::string_view name) {
-  throw InvalidInput("there is no circuit \"" + std::string{name.substr(0, limits::name_bytes)} + "\"",
-                     "workers make those that their tasks name (.circuit) when they start: dogged circuits list");
-}
-
-/// In the transaction that has locked the circuit.
-void apply_change(db::Connection& connection, SharedCircuit& shared, const Change& change) {
-  const detail::Circuit after = change(shared);
-  if (after == shared.circuit) return;
-  shared.circuit = after;
-  connection.run(sql::SaveCircuit{.state = std::string{to_text(after.state)},
-                                  .failures = after.failures,
-                                  .successes = after.successes,
-                                  .probes = after.probes,
-                                  .is_forced = after.is_forced,
-                                  .since_ms = after.since_ms,
-                                  .generation = after.generation,
-                                  .name = shared.name});
-}
-
-SharedCircuit apply(db::Connection& connection, std::string_view name, std::string_view actor, std::string_view action,
-                    detail::CircuitEvent::Kind kind) {
-  return change_circuit(connection, name, [&](const SharedCircuit& shared) {
-    connection.run(sql::SetActor{.actor = std::string{actor}});
-    connection.run(sql::AuditCircuit{.action = std::string{action},
-                                     .name = std::string{name},
-                                     .state_before = std::string{to_text(shared.circuit.state)}});
-    return detail::step(shared.circuit, shared.settings, {kind}, shared.now_ms).circuit;
-  });
-}
-
-}  // namespace
 
 CircuitState state_from_text(std::string_view text) {
   for (const CircuitState state : {CircuitState::closed, CircuitState::open, CircuitState::half_open}) {
@@ -60,15 +21,18 @@ std::vector<SharedCircuit> read_circuits(db::Connection& connection) {
   return circuits;
 }
 
-SharedCircuit change_circuit(db::Connection& connection, std::string_view name, const Change& change) {
-  SharedCircuit shared;
-  connection.transaction([&] {
-    const auto locked = connection.run(sql::LockCircuit{.name = std::string{name}});
-    if (locked.empty()) refuse_unknown(name);
-    shared = shared_circuit_of(locked.front());
-    apply_change(connection, shared, change);
-  });
-  return shared;
+void apply_change(db::Connection& connection, SharedCircuit& shared, const Change& change) {
+  const detail::Circuit after = change(shared);
+  if (after == shared.circuit) return;
+  shared.circuit = after;
+  connection.run(sql::SaveCircuit{.state = std::string{to_text(after.state)},
+                                  .failures = after.failures,
+                                  .successes = after.successes,
+                                  .probes = after.probes,
+                                  .is_forced = after.is_forced,
+                                  .since_ms = after.since_ms,
+                                  .generation = after.generation,
+                                  .name = shared.name});
 }
 
 TriedChange try_change_circuit(db::Connection& connection, std::string_view name, const Change& change) {
@@ -84,14 +48,6 @@ TriedChange try_change_circuit(db::Connection& connection, std::string_view name
     apply_change(connection, tried.changed, change);
   });
   return tried;
-}
-
-SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor) {
-  return apply(connection, name, actor, "open_circuit", detail::CircuitEvent::Kind::force_open);
-}
-
-SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor) {
-  return apply(connection, name, actor, "close_circuit", detail::CircuitEvent::Kind::reset);
 }
 
 }  // namespace dogged::circuit

@@ -35,11 +35,11 @@ template <class Row>
 
 [[nodiscard]] std::vector<SharedCircuit> read_circuits(db::Connection& connection);
 
-/// Changes the circuit `name` by `change`, in a transaction of its own, and notifies workers of a new state. Gives the
-/// changed circuit. If the transaction is repeated, `change` is called again. Throws InvalidInput if there is no such
-/// circuit.
-SharedCircuit change_circuit(db::Connection& connection, std::string_view name,
-                             const std::function<detail::Circuit(const SharedCircuit&)>& change);
+using Change = std::function<detail::Circuit(const SharedCircuit&)>;
+
+/// Saves what `change` makes of the circuit, and notifies workers of a new state. The open transaction has locked the
+/// circuit's row. If the transaction is repeated, `change` is called again.
+void apply_change(db::Connection& connection, SharedCircuit& shared, const Change& change);
 
 struct TriedChange {
   enum class Outcome {
@@ -51,13 +51,7 @@ struct TriedChange {
   SharedCircuit changed = {};  ///< set if the outcome is `changed`
 };
 
-/// As change_circuit, for workers, which wait for no lock.
-[[nodiscard]] TriedChange try_change_circuit(db::Connection& connection, std::string_view name,
-                                             const std::function<detail::Circuit(const SharedCircuit&)>& change);
-
-/// For operators: open until it is closed by hand; closed, with nothing counted. dogged.audit records `actor`, or the
-/// database's user if it is empty.
-SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor = {});
-SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor = {});
+/// Changes the circuit `name` in a transaction of its own, which waits for no lock.
+[[nodiscard]] TriedChange try_change_circuit(db::Connection& connection, std::string_view name, const Change& change);
 
 }  // namespace dogged::circuit

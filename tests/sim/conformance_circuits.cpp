@@ -8,6 +8,7 @@
 #include "circuit/shared_circuit.hpp"
 #include "circuits/core/ledger.hpp"
 #include "claim/queue_settings.hpp"
+#include "cli/changes/circuits.hpp"
 #include "comparison.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
@@ -91,7 +92,7 @@ void Comparison::change_circuit_by_hand() {
   const bool opens = scheduler_.chance(50);
   note(std::string{opens ? "open" : "close"} + " the circuit " + name + " by hand");
   (void)model_.change_circuit(name, opens ? CircuitEvent::Kind::force_open : CircuitEvent::Kind::reset);
-  (void)(opens ? circuit::force_open(postgres_, name) : circuit::reset(postgres_, name));
+  (void)(opens ? cli::force_open(postgres_, name) : cli::reset(postgres_, name));
 }
 
 void Comparison::lock_circuit() {

@@ -90,7 +90,7 @@ void Database::rescue(TaskId id, Task& task, std::int64_t worker) {
       .cancel_requested = task.cancel_requested,
       .declared = {{.retry_lost = rules.retry_lost, .max_losses = rules.max_losses, .dead_letter = rules.dead_letter}}};
   if (task.expires_at) lost.expires_in = std::chrono::floor<milliseconds>(*task.expires_at - now());
-  const runtime::Report report = runtime::lost_report(lost, rules.policy, "its worker is lost", now());
+  const runtime::Report report = runtime::lost_report(lost, "its worker is lost", now());
   lifecycle::Transition to = report.transition;
   if (mutant_ == Mutant::loss_that_does_not_count && to.next_run) --to.losses;
   if (mutant_ == Mutant::loss_without_a_row) {

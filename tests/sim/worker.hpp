@@ -1,8 +1,8 @@
-// A worker process of the simulation: the real cores against the model instead of PostgreSQL. These are ClaimPlan,
-// Mailbox, SortingOut, RetryThrottle and LastRelease, CircuitLedger, Pool and the ending of attempts, CompleterPlan,
-// ReportBatches and ReportBatch, Lease and KeeperPlan, UpkeepPlan and RescueTasks, Incarnation and Shutdown. The
-// network between them loses requests, answers and notifications, and delivers statements late. Handlers take virtual
-// time.
+// A worker process of the simulation: the real cores against the model instead of PostgreSQL. Claims: ClaimPlan,
+// Mailbox, SortingOut, RetryThrottle, LastRelease and CircuitLedger. Attempts: Pool, and the ending of attempts.
+// Reports: CompleterPlan, ReportBatches and ReportBatch. Leases: Lease, KeeperPlan, UpkeepPlan and RescueTasks. The
+// process: Incarnation and Shutdown. The network between them loses requests, answers and notifications, and delivers
+// statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>

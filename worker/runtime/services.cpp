@@ -51,7 +51,6 @@ Services::Services(std::shared_ptr<Common> common, std::shared_ptr<SharedLease> 
 
 Services::~Services() {
   watchdog_.stop();  // first, because it watches all the others
-  claimer_.stop();   // it uses the executors
 }
 
 Service::Settings Services::service(Part part) {

@@ -47,7 +47,7 @@ class Services final : public Executor::Listener, public LeaseKeeper::Listener {
     std::size_t tasks = 0;
     bool was_written = false;
   };
-  /// Gives back what was claimed and has not begun.
+  /// Gives back the claimed tasks that have not begun.
   [[nodiscard]] GivenBack give_back(TimePoint until);
   /// Adds to the reports that the completer writes.
   void report(Report&& report) { on_report(std::move(report)); }

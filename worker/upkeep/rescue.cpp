@@ -10,6 +10,7 @@
 
 #include <dogged/error.hpp>
 
+#include "base/invariant.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
@@ -129,13 +130,14 @@ class Rescue {
   void rescue_batch(std::int64_t worker, const std::vector<std::int64_t>& claims) {
     const std::string message =
         "worker " + std::to_string(worker) + " (" + names_[worker] + ") did not renew its lease";
-    Policies policies;
+    Policies policies;  // metrics name the policies of the reports
     std::vector<Report> reports;
     std::set<TaskId> left;
     const bool is_only_rescuer = as_only_rescuer(worker, [&] {
       for (auto& row : connection_.run(sql::LostTasks{.worker_id = worker, .claim_ids = claims})) {
         const RetryPolicy& policy = policies.of(row.retry_policy);
-        reports.push_back(lost_report(lost_attempt(std::move(row)), policy, message, SteadyClock::now()));
+        reports.push_back(lost_report(lost_attempt(std::move(row)), message, SteadyClock::now()));
+        reports.back().retry_policy = &policy;
       }
       if (reports.empty()) return;
       for (const auto& [id] : connection_.run(completion_of(worker, reports, SteadyClock::now()))) left.insert(id);
@@ -145,6 +147,7 @@ class Rescue {
     for (const Report& report : reports) {
       if (!left.contains(report.id)) note_recorded(report, log_);
     }
+    require_invariant(left.size() <= reports.size(), "a completion leaves only reports that it was given");
     const std::size_t tasks = reports.size() - left.size();
     rescued_of_worker_ += tasks;
     plan_.on_batch(tasks);

@@ -5,11 +5,10 @@
 -- @from_id to below @below_id, or among the ids @ids. Partitions and their indexes on id decide all of these
 -- conditions. So a filter that few tasks pass does not make the query read the whole history.
 --
--- Of the searched tasks the query lists at most @most that pass all filters:
--- statuses @statuses, queues @queues, names like one of @names, error codes @error_codes;
--- workers @workers (ids or names), priority @priority;
--- enqueued from @enqueued_after to before @enqueued_before, ended from @finished_after to before @finished_before;
--- args (redacted) that contain @args, all tags of @tags.
+-- Of the searched tasks the query lists at most @most that pass all filters. A task has a status of @statuses, a queue
+-- of @queues, a name like one of @names, and an error code of @error_codes. @workers are ids or names. @enqueued_after,
+-- @finished_after and the like are times, each range without its end. The redacted args contain @args. The task has all
+-- tags of @tags.
 --
 -- The children of task @parent are found by an index, so their search needs no bound.
 -- gives: id bigint, status dogged.task_status, queue text, name text, priority int, args jsonb, attempt int

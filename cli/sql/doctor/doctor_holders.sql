@@ -1,7 +1,7 @@
 -- The sessions that have locked a row of dogged.locks, or the lock of migrations (lock_migrations.sql). Each lock is
 -- for work that only one session may do at a time.
--- name: text; pid: int; user_name, application: text; held_us: bigint, since the session's transaction began, null if
--- this login may not see it; waited_us: bigint, the longest wait of a session for this lock, null if none waits.
+-- held_us: since the session's transaction began, null if this login may not see the session. waited_us: the longest wait
+-- of a session for this lock, null if none waits.
 -- gives: name text, pid bigint, user_name text, application text, held_us bigint?, waited_us bigint?
 with held as (
   select l.name, k.pid

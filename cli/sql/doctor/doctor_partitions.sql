@@ -1,7 +1,6 @@
--- Counts, for each table with day partitions:
--- missing: the coming days without a partition; missing_now: of these, today and tomorrow;
--- overdue: days that retention should have dropped more than a day ago;
--- default_rows: rows in the default partition, up to a million.
+-- Counts for each table with day partitions. missing: the coming days without a partition. missing_now: of these, today
+-- and tomorrow. overdue: days that retention should have dropped more than a day ago. default_rows: rows in the default
+-- partition, up to a million.
 -- The settings are not joined: PostgreSQL takes them for 720 rows, and compiled the statement for 1.3 s (jit).
 -- gives: parent text, missing bigint, missing_now bigint, overdue bigint, default_rows bigint
 select tables.name as parent,

@@ -16,8 +16,6 @@ using lifecycle::Status;
 
 namespace {
 
-const RetryPolicy lost_policy = Fixed{.interval = 10s, .max_retries = 3, .jitter = Jitter::none()};
-
 /// The second attempt of a task that was retried, and that no worker has declared.
 LostAttempt lost_attempt() { return {.id = 7, .name = "work", .queue = "mail", .attempt = 2, .retry_count = 1}; }
 
@@ -27,13 +25,13 @@ LostAttempt lost_attempt_declared(bool retry_lost, int max_losses, bool dead_let
   return lost;
 }
 
-Report report_of_lost(const LostAttempt& lost) { return lost_report(lost, lost_policy, "silent", start); }
+Report report_of_lost(const LostAttempt& lost) { return lost_report(lost, "silent", start); }
 
 lifecycle::Transition lost_transition(const LostAttempt& lost) { return report_of_lost(lost).transition; }
 
 }  // namespace
 
-TEST_CASE("the report of a lost attempt names its task, its policy and the reason, and ends now") {
+TEST_CASE("the report of a lost attempt names its task and the reason, and ends now") {
   LostAttempt lost = lost_attempt();
   lost.trace = TraceContext::from_text("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
   REQUIRE(lost.trace);
@@ -42,8 +40,7 @@ TEST_CASE("the report of a lost attempt names its task, its policy and the reaso
   CHECK(report.attempt == 2);
   CHECK(report.name == "work");
   CHECK(report.queue == "mail");
-  CHECK(report.retry_policy == &lost_policy);
-  CHECK(report.policy_text.empty());  // it does not decide
+  CHECK(report.policy_text.empty());  // no policy decides
   CHECK(report.error_message == "silent");
   CHECK(report.trace == lost.trace);
   CHECK_FALSE(report.is_trace_of_its_own);

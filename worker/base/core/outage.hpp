@@ -1,5 +1,5 @@
-// Decides what the log says of an outage: a service's work with PostgreSQL, or the export of spans, fails and is tried
-// again until it works. Pure.
+// Decides what the log says of an outage. The work with PostgreSQL, or the export of spans, fails, and a service tries
+// again until the work succeeds. Pure.
 //
 //   works --a failure--> fails --a success--> works
 #pragma once

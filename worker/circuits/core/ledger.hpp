@@ -82,9 +82,9 @@ class CircuitLedger {
   void note(std::string_view name, detail::CircuitEvent event);
   /// The time of the next write: never if nothing was noted, and after a pause if the last try has left events.
   [[nodiscard]] TimePoint writes_at() const noexcept { return noted_.empty() ? never : tries_at_; }
-  /// Takes what was noted, except what leaves a circuit as the ledger knows it.
+  /// Takes the noted events, except those that leave a circuit as the ledger knows it.
   [[nodiscard]] EventsByCircuit take_noted();
-  /// The events of take_noted() are written except `left`, which come before what was noted meanwhile.
+  /// The events of take_noted() are written except `left`, which come before the events noted meanwhile.
   void on_written(EventsByCircuit left, TimePoint now);
   [[nodiscard]] static detail::Circuit after(const circuit::SharedCircuit& now, const Events& events);
 

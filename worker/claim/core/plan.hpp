@@ -154,6 +154,7 @@ class ClaimPlan {
   [[nodiscard]] Action wait(const Capacity& capacity) const;
   [[nodiscard]] milliseconds ask_due_again() const noexcept;
 
+  // A member for each core that the plan composes, and for the facts that no core owns.
   Settings settings_;
   Certainty certainty_;
   ServedQueues queues_;

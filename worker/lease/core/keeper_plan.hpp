@@ -61,10 +61,11 @@ class KeeperPlan {
   void on_cancel_requested() noexcept { look_at_ = TimePoint::min(); }
   /// There is progress that is not written.
   void on_progress() noexcept { has_progress_ = true; }
-  /// All that was said before the write was written by `now`.
+  /// All progress reported before the write was written by `now`.
   void on_progress_written(TimePoint now);
   /// PostgreSQL has refused the write at `now`, and may refuse the next one too. The connection is as good as before.
-  /// on_progress tells of what is still to be written. True if this is the first refusal, or the first since a write.
+  /// on_progress tells of progress that is not written yet. True if this is the first refusal, or the first since a
+  /// write.
   [[nodiscard]] bool on_progress_refused(TimePoint now);
   void on_failure() noexcept;
 

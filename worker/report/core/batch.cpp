@@ -116,7 +116,8 @@ void ReportBatch::on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at)
   require_invariant(state() == State::sending, "a part is sent once");
   refused_ = std::move(refused);
   sent_at_ = sent_at;
-  if (refused_.empty()) settle_part({}, sent_at);
+  if (refused_.empty()) return settle_part({}, sent_at);
+  require_invariant(not_taken().size() == refused_.size(), "an answer refuses only reports of the part that was sent");
 }
 
 void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at) {

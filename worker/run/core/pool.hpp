@@ -118,7 +118,7 @@ class Pool {
   /// handler was given up: the slot is its thread's alone.
   [[nodiscard]] bool on_broken(Slot& slot);
 
-  // Stopping what runs.
+  // Stopping handlers.
 
   [[nodiscard]] std::vector<Stop> stop_all(StopReason reason, TimePoint now);
   /// If the attempt waits for a thread, its handler never begins.

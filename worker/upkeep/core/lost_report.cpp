@@ -23,7 +23,7 @@ lifecycle::Rules rules_of(const LostAttempt& lost) {
 
 }  // namespace
 
-Report lost_report(const LostAttempt& lost, const RetryPolicy& policy, const std::string& message, TimePoint now) {
+Report lost_report(const LostAttempt& lost, const std::string& message, TimePoint now) {
   const lifecycle::TaskState task{.attempt = lost.attempt,
                                   .retry_count = lost.retry_count,
                                   .losses = lost.losses,
@@ -33,7 +33,6 @@ Report lost_report(const LostAttempt& lost, const RetryPolicy& policy, const std
   report.id = lost.id;
   report.name = lost.name;
   report.queue = lost.queue;
-  report.retry_policy = &policy;
   report.attempt = lost.attempt;
   report.transition = lifecycle::after_attempt(task, rules_of(lost), {lifecycle::Outcome::lost}, 0.0).value();
   report.started_at = now - longer_than_any_claim;

@@ -34,9 +34,8 @@ struct LostAttempt {
   std::optional<TraceContext> trace = {};
 };
 
-/// `policy` is of the task's declaration and must outlive the report: metrics name the policy, which does not decide
-/// after a loss. `message` says why the attempt is taken for lost. The attempt ends at `now`.
-[[nodiscard]] Report lost_report(const LostAttempt& lost, const RetryPolicy& policy, const std::string& message,
-                                 TimePoint now);
+/// Without the policy, which does not decide after a loss. `message` says why the attempt is taken for lost. The
+/// attempt ends at `now`.
+[[nodiscard]] Report lost_report(const LostAttempt& lost, const std::string& message, TimePoint now);
 
 }  // namespace dogged::runtime

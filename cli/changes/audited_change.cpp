@@ -1,12 +1,13 @@
 // See audited_change.hpp.
-#include "cli/commands/audited_change.hpp"
+#include "cli/changes/audited_change.hpp"
 
 #include <array>
 
 #include <pwd.h>
 #include <unistd.h>
 
-#include "sql/circuit.hpp"
+#include "db/connection.hpp"
+#include "sql/commands.hpp"
 
 namespace dogged::cli {
 
