@@ -5,14 +5,15 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dogged/client.hpp>
+#include <dogged/detail/mutex.hpp>
 
 #include "cli/bench/worker/memory.hpp"
 #include "cli/bench/worker/worker_program.hpp"
@@ -221,14 +222,37 @@ void drain(Scene& scene, const Server& server, const Workload& workload, Figures
 
 namespace {
 
+/// The tasks of several threads that enqueue, and the failure of one of them. Thread-safe.
+class EnqueuedTogether {
+ public:
+  void add(const IdRange& ids) {
+    const detail::Lock lock{mutex_};
+    ids_.add(ids);
+  }
+  void fail(std::exception_ptr failure) {
+    const detail::Lock lock{mutex_};
+    failure_ = std::move(failure);
+  }
+  /// Throws the failure of a thread.
+  [[nodiscard]] IdRange ids() const {
+    const detail::Lock lock{mutex_};
+    if (failure_) std::rethrow_exception(failure_);
+    return ids_;
+  }
+
+ private:
+  mutable detail::Mutex mutex_;
+  IdRange ids_ DOGGED_GUARDED_BY(mutex_);
+  std::exception_ptr failure_ DOGGED_GUARDED_BY(mutex_);
+};
+
 /// Single enqueues by so many clients for the workload's time; gives the rate.
 double enqueue_singly(Scene& scene, const Workload& workload, int clients, const std::string& doing, IdRange& ids) {
   std::vector<Client> connected;  // before the time begins
   for (int i = 0; i < clients; ++i) connected.push_back(make_client(scene));
   std::atomic<bool> over{false};
   std::atomic<std::int64_t> enqueued{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
+  EnqueuedTogether together;
   const auto begin = steady_clock::now();
   {
     std::vector<std::jthread> threads;
@@ -247,12 +271,10 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
             ++enqueued;
           }
         } catch (...) {
-          const std::scoped_lock lock{mutex};
-          failure = std::current_exception();
+          together.fail(std::current_exception());
           over = true;
         }
-        const std::scoped_lock lock{mutex};
-        ids.add(mine);
+        together.add(mine);
       });
     }
     while (!over && steady_clock::now() - begin < workload.time && !was_interrupted()) {
@@ -261,7 +283,7 @@ double enqueue_singly(Scene& scene, const Workload& workload, int clients, const
     }
   }
   const double seconds = seconds_since(begin);
-  if (failure) std::rethrow_exception(failure);
+  ids.add(together.ids());
   require_not_interrupted();
   return static_cast<double>(enqueued) / seconds;
 }

@@ -110,7 +110,7 @@ byte living = WORKERS;
 #define runs_under(t, l) (task[t].status == running && task[t].lease == l)
 
 /* The fences, and the broken variants that show what each is for: `check` demands that the search refuses them. */
-#ifdef NO_FENCE /* as other queues do it: whatever runs may be ended by whoever ran it once */
+#ifdef NO_FENCE /* as other queues do it: a worker ends any running task that the worker ran once */
 #define holds(l, t, n) (task[t].status == running)
 #elif defined(NO_ATTEMPT_FENCE)
 #define holds(l, t, n) (runs_under(t, l))

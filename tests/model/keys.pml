@@ -94,7 +94,7 @@ inline take(t) {
 /* ---- a producer: dogged.enqueue_unique --------------------------------------------------------------------------- */
 
 /* dogged.meet_holder, without the lock: whether the task of the row still holds the key. */
-#ifdef ROW_IS_THE_KEY /* as if a row were the key, which whoever completes the task removes */
+#ifdef ROW_IS_THE_KEY /* as if a row were the key, and the worker that completes the task removed the row */
 #define holds(t) true
 #elif defined(KEPT_BY_TASK)
 #define holds(t) exists(t)

@@ -16,6 +16,10 @@ namespace dogged::runtime {
 /// Thread-safe.
 class Awaited {
  public:
+  static constexpr std::size_t most = 10'000;
+  /// At least; a client that still waits says so again before.
+  static constexpr milliseconds remembered_for{30'000};
+
   /// A client waits for the end of `id`; the client says so again every 10 s. Beyond `most` tasks the client has to
   /// ask.
   void note(TaskId id, SteadyClock::time_point now) {
@@ -42,9 +46,6 @@ class Awaited {
   }
 
  private:
-  static constexpr std::size_t most = 10'000;
-  static constexpr milliseconds remembered_for{30'000};
-
   detail::Mutex mutex_;
   std::unordered_map<TaskId, SteadyClock::time_point> until_ DOGGED_GUARDED_BY(mutex_);
   SteadyClock::time_point tidy_at_ DOGGED_GUARDED_BY(mutex_);

@@ -8,7 +8,7 @@ namespace dogged::runtime {
 
 bool Sampler::samples(const TraceContext::TraceId& id, const std::optional<TraceContext>& producer) const noexcept {
   if (follows_producer && producer) return producer->sampled;
-  // The last seven bytes are random, whoever made the id (W3C Trace Context, level 2).
+  // Any tracer makes the last seven bytes of an id at random (W3C Trace Context, level 2).
   std::uint64_t random = 0;
   for (std::size_t i = 9; i < id.size(); ++i) random = random << 8U | id[i];
   constexpr double all = 72057594037927936.0;  // 2^56

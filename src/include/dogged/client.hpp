@@ -59,8 +59,8 @@ struct ClientOptions {
 };
 
 struct EnqueueOptions {
-  /// Empty: the queue that the task's key names (KeyOptions::queue), else the one that its worker declared, or
-  /// "default" if no worker has declared the task.
+  /// Empty: the queue of the task's key (KeyOptions::queue), else the one that its worker declared, or "default" if no
+  /// worker has declared the task.
   std::string queue = {};
   /// The task does not run before this time. Refused if more than 5 minutes past or 10 years ahead of the
   /// database's clock.
@@ -292,9 +292,9 @@ class Client {
   /// The task must have been committed: inside the transaction of enqueue_in the wait would be in vain. Do not wait in
   /// a handler for a task of the same queue. If all its threads wait, no thread is left to run that task.
   ///
-  /// The call runs `on_progress` on this thread with what the task's handler says of its progress (Context::progress),
-  /// each time that the client finds something new. Values of the last second of a task that succeeds are never
-  /// written, and so not told. An exception of `on_progress` ends the call, which throws the same exception.
+  /// The call runs `on_progress` on this thread with the progress that the task's handler tells (Context::progress),
+  /// each time that the client finds new values. Values of the last second of a task that succeeds are never written,
+  /// and so not told. An exception of `on_progress` ends the call, which throws the same exception.
   [[nodiscard]] TaskOutcome wait(TaskId id, milliseconds timeout, const OnProgress& on_progress = {});
 
   /// The same with the result in the type of the task's key. Throws as above, and InvalidInput if the task has

@@ -3,8 +3,8 @@
 //   dogged::RetryPolicy policy = dogged::Exponential{.base = 30s, .max_retries = 5, .max_delay = 1h};
 //   auto delay = dogged::next_delay(policy, /*retry=*/1, /*draw=*/0.5);   // 30 s, of 22.5 to 37.5 s
 //
-// A policy answers one question: how long to wait before retry n = 1, 2, … Each delay is computed by the policy's
-// formula, cut at `max_delay`, then jittered. No delay exceeds `max_delay`.
+// A policy answers one question: how long is the delay before retry n (1, 2, …)? The policy computes each delay by its
+// formula, cuts the delay at `max_delay`, and then jitters it. No delay exceeds `max_delay`.
 //
 // All types here are literal, copyable values and all functions are thread-safe: they hold no state. The
 // random draw is an argument, so that tests are exact.

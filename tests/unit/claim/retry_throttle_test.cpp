@@ -20,13 +20,16 @@ namespace {
 /// Carries out a sequence of questions, attempts and pauses: an event for each digit.
 class ThrottleRun {
  public:
+  explicit ThrottleRun(double share) : settings_{.share = share, .min_retries_per_second = 0.1} {}
+
   void act(int event) {
     switch (event) {
       case 0:
       case 1:
         return ask(event == 0 ? 0.0 : 0.999);
       case 2:
-        return throttle_.note_execution(now_);
+        throttle_.note_execution(now_);
+        return budget_.note_execution(now_);
       case 3:
         now_ = std::max(now_, last_back_);
         return;
@@ -49,6 +52,7 @@ class ThrottleRun {
  private:
   void ask(double draw) {
     const auto wait = throttle_.ask(now_, draw);
+    REQUIRE(wait.has_value() == !budget_.try_retry(now_));
     if (!wait) return;
     ++deferred_;
     REQUIRE(*wait >= 1ms);
@@ -63,7 +67,9 @@ class ThrottleRun {
     REQUIRE(throttle_.holds_back() == (deferred_ > told_));
   }
 
-  RetryThrottle throttle_{{.share = 0.2, .min_retries_per_second = 0.1}};
+  const RetryBudgetSettings settings_;
+  RetryThrottle throttle_{settings_};
+  RetryBudget budget_{settings_};  // asked the same questions
   TimePoint now_ = start;
   TimePoint last_back_ = start;
   std::int64_t deferred_ = 0;
@@ -100,19 +106,20 @@ TEST_CASE("the end of a shortage is told once, when what was made to wait has as
 }
 
 TEST_CASE(
-    "in all sequences of questions, attempts and pauses, no wait is too long, and each retry that waits is told of "
-    "once, "
-    "when all have asked again",
+    "in all sequences of questions, attempts and pauses, a retry waits only beyond the budget, no wait is too long, "
+    "and each retry that waits is told of once, when all have asked again",
     "[one_thread]") {
   constexpr int events = 6;
   constexpr int length = 6;
   int sequences = 1;
   for (int i = 0; i < length; ++i) sequences *= events;
   for (int sequence = 0; sequence < sequences; ++sequence) {
-    CAPTURE(sequence);
-    ThrottleRun run;
-    for (int rest = sequence, i = 0; i < length; ++i, rest /= events) run.act(rest % events);
-    run.end();
+    for (const double share : {0.2, 1.0}) {  // 1.0: each attempt makes room for a retry
+      CAPTURE(sequence, share);
+      ThrottleRun run{share};
+      for (int rest = sequence, i = 0; i < length; ++i, rest /= events) run.act(rest % events);
+      run.end();
+    }
   }
 }
 

@@ -13,17 +13,17 @@
 #include <dogged/error.hpp>
 #include <dogged/retry_config.hpp>
 
+#include "refused_numbers.hpp"
 #include "retry/named_code_sets.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
+using dogged::test::infinity;
+using dogged::test::not_a_number;
 using nlohmann::json;
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The message of from_json for text that it refuses.
 std::string refusal(const std::string& text) {

@@ -8,17 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include <dogged/detail/policy_rules.hpp>
+#include <dogged/error.hpp>
 #include <dogged/policy.hpp>
 
+#include "refused_numbers.hpp"
 #include "support/catch.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;
+using dogged::test::infinity;
+using dogged::test::not_a_number;
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Intervals many_intervals(std::size_t count) {
   Intervals intervals;

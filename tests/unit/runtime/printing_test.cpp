@@ -1,4 +1,5 @@
 // The output of a failed check of the cores: words, and not numbers.
+#include "base/core/hearing.hpp"
 #include "claim/core/last_release.hpp"
 #include "claim/core/mailbox.hpp"
 #include "claim/core/plan.hpp"
@@ -36,6 +37,7 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
   check_printed(Certainty::State::sure, Certainty::Ask::nothing, DueTime::State::none, DueTime::Ask::promote,
                 ServedQueues::State::open, Settling::State::settled, Settling::Outcome::taken, Sleep::State::busy,
                 Sleep::Ask::wake_up, Sleep::Look::nowhere, ClaimPlan::Step::claim, LastRelease::Step::release);
+  check_printed(Hearing::State::polls_only, Hearing::State::deaf, Hearing::State::listening);
   check_printed(Record::perhaps_committed, Lease::State::held, Lease::Turn::lapsed, Mailbox::State::waits,
                 KeeperPlan::Step::beat);
   check_printed(LookPlan::Ask::look, ComparisonPlan::State::due, ExpiryPlan::State::idle, RescuePlan::State::trusts,

@@ -92,7 +92,7 @@ struct ComparisonWorld {
     plan.on_looked(found, asked_at, now);
     if (plan.state() == ComparisonPlan::State::due || now < compares_again_at) return;
     REQUIRE_FALSE(must_compare);
-    // Whoever had declared by the look was compared with, and the last comparison was not long ago.
+    // The workers that had declared by the look were compared with, and the last comparison was not long ago.
     for (const Worker& worker : workers) REQUIRE((worker.is_compared || worker.declares_at > asked_at));
     REQUIRE(asked_at < compared_at + 10min);
   }

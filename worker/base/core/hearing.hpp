@@ -1,5 +1,10 @@
-// Whether notifications arrive on a service's connection.
+// Whether notifications arrive on a service's connection. Pure.
+//
+//   deaf --the service listens--> listening --a failure--> deaf
 #pragma once
+
+#include <iosfwd>
+#include <string_view>
 
 #include "base/invariant.hpp"
 
@@ -30,5 +35,8 @@ class Hearing {
  private:
   State state_;
 };
+
+[[nodiscard]] std::string_view to_text(Hearing::State state) noexcept;
+std::ostream& operator<<(std::ostream& out, Hearing::State state);
 
 }  // namespace dogged::runtime

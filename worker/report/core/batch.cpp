@@ -117,7 +117,10 @@ void ReportBatch::on_sent(std::unordered_set<TaskId> refused, TimePoint sent_at)
   refused_ = std::move(refused);
   sent_at_ = sent_at;
   if (refused_.empty()) return settle_part({}, sent_at);
-  require_invariant(not_taken().size() == refused_.size(), "an answer refuses only reports of the part that was sent");
+  std::unordered_set<TaskId> sent;
+  for (const Report& report : part()) sent.insert(report.id);
+  require_invariant(std::ranges::all_of(refused_, [&](TaskId id) { return sent.contains(id); }),
+                    "an answer refuses only reports of the part that was sent");
 }
 
 void ReportBatch::on_explained(const std::vector<Verdict>& verdicts, TimePoint asked_at) {

@@ -1,8 +1,8 @@
 // Decides when spans are sent, and what a collector's answer means. Pure: the exporter carries it out.
 //
 // Spans wait in a bounded queue until there are enough for a request, or the oldest has waited for the schedule's
-// delay. A request that fails for a passing reason is sent again, as OTLP asks; meanwhile the queue fills, and what
-// does not fit is dropped. https://opentelemetry.io/docs/specs/otlp/#failures-1
+// delay. A request that fails for a passing reason is sent again, as OTLP asks. Meanwhile the queue fills, and the
+// exporter drops spans that do not fit. https://opentelemetry.io/docs/specs/otlp/#failures-1
 #pragma once
 
 #include <cstddef>
