@@ -1,12 +1,14 @@
 // Runs random statements on the model and on PostgreSQL, and compares what they answer and leave. conformance.cpp has
-// the statements of tasks, leases, claims and reports. conformance_steps.cpp has the statements of steps and events,
-// and conformance_keys.cpp the statements of unique keys. conformance_ticks.cpp has the statements of a schedule, and
-// conformance_circuits.cpp the statements of circuits and retry budgets.
+// the statements of tasks, leases, claims and reports. conformance_steps.cpp has the statements of steps, events and
+// progress, and conformance_keys.cpp the statements of unique keys. conformance_ticks.cpp has the statements of a
+// schedule, conformance_circuits.cpp the statements of circuits and retry budgets, and conformance_calls.cpp the calls
+// that clients may repeat.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -101,6 +103,7 @@ class Comparison {
   [[nodiscard]] std::int64_t any_worker();
   template <class Fits>
   [[nodiscard]] std::optional<TaskId> any_task(Fits fits);
+  [[nodiscard]] std::optional<TaskId> any_task();
   [[nodiscard]] std::optional<TaskId> any_task(Task::State state);
   [[nodiscard]] std::optional<TaskId> any_dead_letter();
   [[nodiscard]] const std::string& any_queue();
@@ -127,6 +130,10 @@ class Comparison {
   void shift_ticks();
   [[nodiscard]] bool is_no_moment_for_ticks() const;
   [[nodiscard]] ScheduleSettings some_settings();
+  [[nodiscard]] ScheduleSettings some_declaration();
+  [[nodiscard]] std::string in_json(const ScheduleSettings& settings) const;
+  void choose_time_zone();
+  [[nodiscard]] milliseconds time_of_schedule_in();
   [[nodiscard]] std::int64_t next_tick_of_postgres();
   void note_next_tick();
   [[nodiscard]] Duration jitter_in_postgres(TimePoint tick, milliseconds most);
@@ -136,6 +143,15 @@ class Comparison {
                       const std::function<detail::Circuit(const circuit::SharedCircuit&)>& how);
   void unlock_circuit();
   void write_unique(const Database::NewTask& task, const Database::Unique& model);
+  /// A call of a client, which repeats it as it was.
+  struct ClientCall {
+    int how_many = 0;
+    Database::NewTask task = {};
+    std::optional<TaskId> cancels = {};  // it enqueues nothing
+  };
+  [[nodiscard]] std::optional<ClientCall> some_call();
+  [[nodiscard]] std::string answer_of_model(const CallKey& key, const ClientCall& call, bool asks_first);
+  [[nodiscard]] std::string answer_of_postgres(const CallKey& key, const ClientCall& call, bool asks_first);
 
   /// The seed chooses how often each kind is tried, and leaves some out. The rest then meet each other more often
   /// (swarm testing, Groce et al. 2012).
@@ -160,16 +176,20 @@ class Comparison {
   void pause_schedule();
   void backfill_schedule();
   void fire_due_ticks();
+  void declare_schedule();
   void enqueue_unique();
+  void make_call();
   void ask_for_record();
   void ask_for_names();
   void record_step();
   void ask_for_checkpoint();
   void save_checkpoint();
+  void write_progress();
   void step_in();
   void wait_durably();
   void emit();
   void end_emit();
+  void read_circuits();
   void ask_circuit();
   void report_to_circuit();
   void change_circuit_by_hand();
@@ -222,6 +242,9 @@ class Comparison {
   void add_waits(Lines& lines) const;
   void add_ticks(Lines& lines) const;
   void add_circuits(Lines& lines) const;
+  void add_progress(Lines& lines) const;
+  void add_declarations(Lines& lines) const;
+  void add_calls(Lines& lines) const;
   static const char* const query_of_attempts;
   static const char* const query_of_workers;
   static const char* const query_of_claims;
@@ -231,6 +254,9 @@ class Comparison {
   static const char* const query_of_waits;
   static const char* const query_of_ticks;
   static const char* const query_of_circuits;
+  static const char* const query_of_progress;
+  static const char* const query_of_declarations;
+  static const char* const query_of_calls;
 
   using Step = void (Comparison::*)();
   std::vector<std::pair<std::int64_t, Step>> kinds_;  // each with how often it is tried
@@ -254,7 +280,8 @@ class Comparison {
   std::optional<Database::Emission> emitting_;            // the emitter's transaction
   std::int64_t last_position_before_emit_ = 0;
   std::set<std::tuple<TaskId, int, std::string>> recorded_;  // steps of attempts
-  std::int64_t last_value_ = 0;                              // of steps and events
+  std::int64_t last_value_ = 0;                              // of steps, events and progress
+  std::map<std::int64_t, std::vector<ClientCall>> calls_;    // by producer
   struct Tokens {
     std::int64_t model = 0;
     std::int64_t postgres = 0;

@@ -149,7 +149,11 @@ void Comparison::choose_kinds() {
                                                              {2, &Comparison::lock_circuit},
                                                              {5, &Comparison::defer},
                                                              {4, &Comparison::defer_ready},
-                                                             {1, &Comparison::set_retry_budget}};
+                                                             {1, &Comparison::set_retry_budget},
+                                                             {4, &Comparison::write_progress},
+                                                             {4, &Comparison::declare_schedule},
+                                                             {5, &Comparison::make_call},
+                                                             {2, &Comparison::read_circuits}};
   for (const auto& [often, kind] : others) kinds_.emplace_back(often * scheduler_.pick(0, 2), kind);
 }
 
@@ -175,6 +179,10 @@ void Comparison::any_step() {
 // ---- choices -------------------------------------------------------------------------------------------------------
 
 std::int64_t Comparison::any_worker() { return scheduler_.pick(1, static_cast<std::int64_t>(model_.workers().size())); }
+
+std::optional<TaskId> Comparison::any_task() {
+  return any_task([](const Task&) { return true; });
+}
 
 std::optional<TaskId> Comparison::any_task(Task::State state) {
   return any_task([state](const Task& task) { return task.state == state; });
@@ -862,14 +870,15 @@ void Comparison::unlock() {
 
 std::string Comparison::lines_of_postgres() {
   std::string all;
-  for (const char* query : {query_of_attempts, query_of_workers, query_of_claims, query_of_keys, query_of_steps,
-                            query_of_checkpoints, query_of_waits, query_of_ticks, query_of_circuits}) {
+  for (const char* query :
+       {query_of_attempts, query_of_workers, query_of_claims, query_of_keys, query_of_steps, query_of_checkpoints,
+        query_of_waits, query_of_ticks, query_of_circuits, query_of_progress, query_of_declarations, query_of_calls}) {
     all += (all.empty() ? "" : " union all ") + std::string{query};
   }
   return "select line from (" + all + ") as lines(line)";
 }
 
-/// One query reads all tables: nine queries after each statement cost more than the statement.
+/// One query reads all tables: a query for each, after each statement, cost more than the statement.
 void Comparison::compare_lines() {
   static const std::string query = lines_of_postgres();
   Lines model, postgres;
@@ -882,6 +891,9 @@ void Comparison::compare_lines() {
   add_waits(model);
   add_ticks(model);
   add_circuits(model);
+  add_progress(model);
+  add_declarations(model);
+  add_calls(model);
   for (const test::Row& row : test::Rows{postgres_.run({"lines", query})}) postgres.insert(row.text("line"));
   if (model == postgres) return;
   const auto without = [](const Lines& lines, const Lines& others) {

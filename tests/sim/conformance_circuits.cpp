@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,18 @@ const std::string& name_of(std::size_t circuit) {
   static const std::vector<std::string> names{std::string{circuit_of(Kind::charging)},
                                               std::string{circuit_of(Kind::mailing)}};
   return names.at(circuit);
+}
+
+/// A closed circuit's time says nothing.
+std::string text_of(const circuit::SharedCircuit& as_read) {
+  const auto& [name, settings, circuit, now_ms] = as_read;
+  std::ostringstream text;
+  text << name << " opens after " << settings.failure_threshold << " for " << settings.recovery_timeout.count()
+       << " ms, closes after " << settings.success_threshold << ": " << to_text(circuit.state) << ' '
+       << circuit.failures << ' ' << circuit.successes << ' ' << circuit.probes << " generation " << circuit.generation
+       << (circuit.is_forced ? " forced" : "");
+  if (circuit.state != CircuitState::closed) text << " for " << in_minutes(milliseconds{now_ms - circuit.since_ms});
+  return text.str();
 }
 
 }  // namespace
@@ -54,6 +67,14 @@ void Comparison::change_circuit(const std::string& name,
   const auto outcome = circuit::try_change_circuit(postgres_, name, how).outcome;
   require_alike("the circuit is free", locked.has_value(), outcome == circuit::TriedChange::Outcome::changed);
   if (locked) (void)model_.save_circuit(name, locked->lock, how(locked->circuit));
+}
+
+void Comparison::read_circuits() {
+  note("a worker reads the circuits");
+  Lines model, postgres;
+  for (const circuit::SharedCircuit& circuit : model_.read_circuits()) model.insert(text_of(circuit));
+  for (const circuit::SharedCircuit& circuit : circuit::read_circuits(postgres_)) postgres.insert(text_of(circuit));
+  require_alike("circuits as a worker reads them", model, postgres);
 }
 
 void Comparison::ask_circuit() {

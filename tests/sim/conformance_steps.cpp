@@ -1,4 +1,4 @@
-// The statements of steps, waits and events, on the model and on PostgreSQL. See comparison.hpp.
+// The statements of steps, waits, events and progress, on the model and on PostgreSQL. See comparison.hpp.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +7,7 @@
 #include <dogged/error.hpp>
 
 #include "comparison.hpp"
+#include "sql/lease.hpp"
 #include "sql/step.hpp"
 
 namespace dogged::sim {
@@ -134,6 +135,30 @@ void Comparison::save_checkpoint() {
   require_alike("saved", model, !postgres.empty());
 }
 
+/// Of tasks that have ended too: a keeper may write late.
+void Comparison::write_progress() {
+  Progress said;
+  sql::WriteProgress statement;
+  std::string text = "a worker writes progress";
+  for (const auto& [id, task] : model_.tasks()) {
+    if (task.state == Task::State::pending || !scheduler_.chance(task.state == Task::State::running ? 60 : 15))
+      continue;
+    const int attempt = task.attempt + (scheduler_.chance(25) ? static_cast<int>(scheduler_.pick(-1, 1)) : 0);
+    const std::int64_t value = ++last_value_;
+    said[{id, attempt}] = value;
+    statement.ids.push_back(id);
+    statement.attempts.push_back(attempt);
+    statement.millionths.push_back(scheduler_.chance(80) ? std::optional{value} : std::nullopt);
+    statement.messages.push_back(std::to_string(value));
+    statement.ages_us.push_back(0);
+    text += " " + std::to_string(id) + "/" + std::to_string(attempt);
+  }
+  if (said.empty()) return;
+  note(text);
+  model_.write_progress(said);
+  postgres_.run(std::move(statement));
+}
+
 /// In a transaction of its own. Elsewhere than here it would wait for a locked row.
 void Comparison::step_in() {
   const auto running = any_running();
@@ -259,6 +284,18 @@ void Comparison::add_waits(Lines& lines) const {
     lines.insert("wait " + std::to_string(step.first) + "/" + std::to_string(wait.attempt) + " " + step.second +
                  (wait.for_event ? " (event)" : "") + " for " + std::to_string(in_minutes(left)) + ": " +
                  text_of(wait.payload));
+  }
+}
+
+const char* const Comparison::query_of_progress =
+    "select 'progress ' || task_id || '/' || attempt || ': ' || message || case "
+    "when round(fraction * 1000000) <> message::bigint then ', and not ' || fraction else '' end "
+    "from dogged.task_progress";
+
+void Comparison::add_progress(Lines& lines) const {
+  for (const auto& [id, row] : model_.durable().progress) {
+    lines.insert("progress " + std::to_string(id) + "/" + std::to_string(row.attempt) + ": " +
+                 std::to_string(row.value));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comparison.hpp"
+#include "sql/registration.hpp"
 #include "sql/upkeep.hpp"
 
 namespace dogged::sim {
@@ -78,14 +79,35 @@ Duration Comparison::jitter_in_postgres(TimePoint tick, milliseconds most) {
 }
 
 /// The time zone decides when a distance begins: in Monrovia 44.5 minutes after UTC.
+void Comparison::choose_time_zone() {
+  if (!time_zone_.empty()) return;
+  const auto since =
+      std::chrono::floor<seconds>(std::chrono::system_clock::now()).time_since_epoch() % shortest_distance;
+  const bool is_near = since < far_from_a_tick || since > shortest_distance - far_from_a_tick;
+  time_zone_ = is_near ? "Africa/Monrovia" : "UTC";
+}
+
+/// One of its times in PostgreSQL, after PostgreSQL has changed the schedule and before the model does. The same times
+/// of the old and the new distance are the same to the microsecond.
+milliseconds Comparison::time_of_schedule_in() {
+  if (model_.has_schedule()) {
+    const microseconds moved{next_tick_of_postgres() - next_tick_in_postgres_};
+    return std::chrono::round<milliseconds>(next_tick_ + moved - scheduler_.now());
+  }
+  const test::Rows rows = postgres_.run(
+      {"first_tick_in",
+       "select (extract(epoch from next_at - clock_timestamp()) * 1000)::bigint as first_in from dogged.schedules"});
+  if (rows.empty()) return milliseconds{0};  // no live worker has declared one
+  const milliseconds first_in{rows.one().number("first_in")};
+  next_tick_ = scheduler_.now() + first_in;
+  next_tick_in_postgres_ = next_tick_of_postgres();
+  return first_in;
+}
+
 void Comparison::set_schedule() {
-  const bool is_new = time_zone_.empty();
-  if (is_new) {
-    const auto since =
-        std::chrono::floor<seconds>(std::chrono::system_clock::now()).time_since_epoch() % shortest_distance;
-    const bool is_near = since < far_from_a_tick || since > shortest_distance - far_from_a_tick;
-    time_zone_ = is_near ? "Africa/Monrovia" : "UTC";
-  } else {
+  const bool is_new = !model_.has_schedule();
+  choose_time_zone();
+  if (!is_new) {
     note_next_tick();
     if (is_no_moment_for_ticks()) return;
   }
@@ -109,21 +131,52 @@ void Comparison::set_schedule() {
           .add(catch_up)
           .add(limit)
           .add(in_minutes(settings.jitter)));
-  if (!is_new) {  // the same times of the old and the new distance are the same to the microsecond
-    const microseconds moved{next_tick_of_postgres() - next_tick_in_postgres_};
-    return model_.change_schedule(settings, std::chrono::round<milliseconds>(next_tick_ + moved - scheduler_.now()));
+  const milliseconds a_time_in = time_of_schedule_in();
+  is_new ? model_.set_schedule(settings, a_time_in) : model_.change_schedule(settings, a_time_in);
+}
+
+/// Mostly one that a worker has made before: an older one, or again the newest.
+ScheduleSettings Comparison::some_declaration() {
+  const std::vector<ScheduleSettings>& known = model_.durable().declarations;
+  if (model_.has_schedule() && scheduler_.chance(15)) return model_.durable().schedule.settings;
+  if (known.empty() || scheduler_.chance(30)) return some_settings();
+  return known[static_cast<std::size_t>(scheduler_.pick(0, static_cast<std::int64_t>(known.size()) - 1))];
+}
+
+/// As declarations_of() writes it, and as PostgreSQL writes jsonb.
+std::string Comparison::in_json(const ScheduleSettings& settings) const {
+  const auto number_of = [](const auto& number) { return number ? std::to_string(*number) : "null"; };
+  const auto catch_up = settings.catch_up ? std::optional{settings.catch_up->count()} : std::nullopt;
+  return R"({"args": [], "spec": "every )" + std::to_string(in_minutes(settings.every)) +
+         R"(m", "task": "work", "queue": null, "overlap": ")" +
+         overlap_texts[static_cast<std::size_t>(settings.overlap)] + R"(", "priority": 0, "jitter_ms": )" +
+         std::to_string(settings.jitter.count()) + R"(, "time_zone": ")" + time_zone_ + R"(", "catch_up_ms": )" +
+         number_of(catch_up) + R"(, "args_version": 1, "allow_frequent": false, "catch_up_limit": )" +
+         number_of(settings.catch_up_limit) + "}";
+}
+
+void Comparison::declare_schedule() {
+  choose_time_zone();
+  if (model_.has_schedule()) {
+    note_next_tick();
+    if (is_no_moment_for_ticks()) return;
   }
-  const test::Rows rows = postgres_.run(
-      {"first_tick_in",
-       "select (extract(epoch from next_at - clock_timestamp()) * 1000)::bigint as first_in from dogged.schedules"});
-  const milliseconds first_in{rows.one().number("first_in")};
-  next_tick_ = scheduler_.now() + first_in;
-  next_tick_in_postgres_ = next_tick_of_postgres();
-  model_.set_schedule(settings, first_in);
+  const std::int64_t worker = any_worker();
+  const ScheduleSettings settings = some_declaration();
+  note("worker " + std::to_string(worker) + " declares the schedule " + in_json(settings));
+  const auto rows = postgres_.run(
+      sql::DeclareSchedules{.worker_id = worker, .declarations = R"({"ticks": )" + in_json(settings) + "}"});
+  const std::optional<Database::Declared> model = model_.declare_schedule(worker, settings, time_of_schedule_in());
+  require_alike("a live worker declares the schedule", model.has_value(), !rows.empty());
+  if (!model) return;
+  const auto& postgres = db::one(rows);
+  require_alike("outcome", std::string{model->outcome}, postgres.outcome);
+  require_alike("in force", in_json(model->in_force), postgres.in_force);
+  require_alike("others", model->others, postgres.others);
 }
 
 void Comparison::pause_schedule() {
-  if (time_zone_.empty()) return;
+  if (!model_.has_schedule()) return;
   note_next_tick();
   if (is_no_moment_for_ticks()) return;  // a pause fires due ticks
   const bool pauses = !model_.durable().schedule.is_paused;
@@ -139,7 +192,7 @@ void Comparison::pause_schedule() {
 
 /// The first tick of a skipped range alone, or a range of times.
 void Comparison::backfill_schedule() {
-  if (time_zone_.empty()) return;
+  if (!model_.has_schedule()) return;
   note_next_tick();
   minutes from = scheduler_.pick(1, 12) * shortest_distance;
   minutes until = from - scheduler_.pick(1, from / shortest_distance) * shortest_distance;
@@ -212,7 +265,7 @@ void Comparison::add_ticks(Lines& lines) const {
     if (tick.skipped_until) line += " for " + std::to_string(steps_begun(*tick.skipped_until - time));
     lines.insert(line);
   }
-  if (time_zone_.empty()) return;
+  if (!model_.has_schedule()) return;
   const auto left = schedule.next_at - scheduler_.now();
   std::string line = "next tick " + std::to_string(left < Duration{0} ? in_steps(left) - 1 : in_steps(left));
   const bool waits = std::any_of(schedule.ticks.begin(), schedule.ticks.end(),
@@ -225,6 +278,35 @@ void Comparison::add_ticks(Lines& lines) const {
             : ", paused";
   }
   lines.insert(line);
+}
+
+// The declarations are numbered in the order in which they were first seen.
+const char* const Comparison::query_of_declarations =
+    "select 'declaration ' || row_number() over (order by d.first_seen_at) || ' of {' || "
+    "coalesce((select string_agg(w.id::text, ' ' order by w.id) from dogged.workers w "
+    "where w.schedules -> d.name = d.settings), '') || '}' || "
+    "case when exists (select from dogged.schedules s where s.declared = d.settings) then ' adopted' else '' end "
+    "from dogged.schedule_declarations d union all "
+    "select 'schedule ' || spec || ' overlap ' || overlap || ' catch up ' || coalesce((catch_up_ms / 60000)::text, "
+    "'none') "
+    "|| ' limit ' || coalesce(catch_up_limit::text, 'none') || ' jitter ' || jitter_ms / 60000 from dogged.schedules";
+
+void Comparison::add_declarations(Lines& lines) const {
+  int number = 0;
+  for (const ScheduleSettings& settings : model_.durable().declarations) {
+    std::set<std::int64_t> workers;
+    for (const auto& [id, worker] : model_.workers()) {
+      if (worker.declares == settings) workers.insert(id);
+    }
+    lines.insert("declaration " + std::to_string(++number) + " of " + shown(workers) +
+                 (model_.durable().schedule.declared == settings ? " adopted" : ""));
+  }
+  if (!model_.has_schedule()) return;
+  const auto& [every, overlap, catch_up, limit, jitter] = model_.durable().schedule.settings;
+  lines.insert("schedule every " + std::to_string(in_minutes(every)) + "m overlap " +
+               overlap_texts[static_cast<std::size_t>(overlap)] + " catch up " +
+               shown(catch_up ? std::optional{in_minutes(*catch_up)} : std::nullopt) + " limit " + shown(limit) +
+               " jitter " + std::to_string(in_minutes(jitter)));
 }
 
 }  // namespace dogged::sim

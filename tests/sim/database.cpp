@@ -95,18 +95,6 @@ void Database::roll_back(const Transaction& transaction) {
   release_keys(transaction);
 }
 
-std::vector<TaskId> Database::enqueue_once(std::int64_t call, int how_many, const NewTask& task) {
-  const auto made = now_.calls.find(call);
-  if (made != now_.calls.end() && mutant_ != Mutant::call_that_takes_effect_again) return made->second;
-  Transaction transaction = begin();
-  enqueue(transaction, how_many, task);
-  commit(transaction);
-  now_.calls[call] = transaction.ids;
-  std::vector<TaskId>& all = now_.ledger.calls[call];
-  all.insert(all.end(), transaction.ids.begin(), transaction.ids.end());
-  return transaction.ids;
-}
-
 Task* Database::held(std::int64_t worker, const runtime::Attempt& attempt) {
   if (!now_.live.contains(attempt.id)) return nullptr;
   Task& task = now_.tasks.at(attempt.id);
@@ -127,16 +115,17 @@ void Database::end(TaskId id, Task& task, std::string_view status) {
   now_.live.erase(id);
 }
 
-void Database::cancel(TaskId id) {
+std::string_view Database::cancel(TaskId id) {
   Task* const task = unlocked(id);
-  if (task == nullptr) return;
+  if (task == nullptr) return now_.live.contains(id) ? "" : "ended";
   if (task->state == Task::State::running) {
     task->cancel_requested = true;
     if (mutant_ != Mutant::cancel_without_a_notification) on_cancel(task->worker);
-    return;
+    return "requested";
   }
   end(id, *task, "cancelled");
   now_.ledger.cancelled.insert(id);
+  return "cancelled";
 }
 
 std::vector<runtime::Attempt> Database::cancelling(std::int64_t worker) const {

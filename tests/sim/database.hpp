@@ -106,6 +106,20 @@ struct Task {
 
 using Queues = std::set<std::string>;
 
+/// How a schedule treats a tick while the task of an earlier one is alive (docs/schedules.md).
+enum class Overlap { skip, buffer_one, buffer_all, cancel_other, allow_all };
+
+/// A schedule that fires at equal distances.
+struct ScheduleSettings {
+  milliseconds every{0};
+  Overlap overlap = Overlap::allow_all;
+  std::optional<milliseconds> catch_up = {};       // nothing: however late a tick is
+  std::optional<std::size_t> catch_up_limit = {};  // nothing: all that were missed
+  milliseconds jitter{0};
+
+  friend bool operator==(const ScheduleSettings&, const ScheduleSettings&) = default;
+};
+
 struct WorkerRow {
   Queues queues = {};
   TimePoint began_at{};
@@ -117,6 +131,7 @@ struct WorkerRow {
   bool listens = false;
   std::int64_t claim_session = 0;
   std::map<std::int64_t, std::vector<TaskId>> claims = {};  // dogged.claims
+  std::optional<ScheduleSettings> declares = {};            // its program
 };
 
 struct AttemptRow {
@@ -159,6 +174,20 @@ using Progress = std::map<std::pair<TaskId, int>, std::int64_t>;
 /// A statement that PostgreSQL may refuse for a while: a right is missing, or a row is locked.
 enum class Work { ticks, comparison, progress };
 
+/// The idempotency key of a call that a client may repeat.
+struct CallKey {
+  std::int64_t producer = 0;
+  std::int64_t call = 0;  // counted from 1
+
+  friend auto operator<=>(const CallKey&, const CallKey&) = default;
+};
+/// The last call of a producer: a row of dogged.producer_calls.
+struct CallRow {
+  std::int64_t call = 0;
+  std::vector<TaskId> tasks = {};
+  std::optional<std::string> answer = {};  // nothing after an enqueue
+};
+
 /// The last task of a key: a row of dogged.unique_keys.
 struct KeyRow {
   TaskId task = 0;
@@ -171,19 +200,6 @@ struct CircuitRow {
   detail::Circuit circuit = {};
 };
 
-/// How a schedule treats a tick while the task of an earlier one is alive (docs/schedules.md).
-enum class Overlap { skip, buffer_one, buffer_all, cancel_other, allow_all };
-
-/// A schedule that fires at equal distances.
-struct ScheduleSettings {
-  milliseconds every{0};
-  Overlap overlap = Overlap::allow_all;
-  std::optional<milliseconds> catch_up = {};       // nothing: however late a tick is
-  std::optional<std::size_t> catch_up_limit = {};  // nothing: all that were missed
-  milliseconds jitter{0};
-
-  friend bool operator==(const ScheduleSettings&, const ScheduleSettings&) = default;
-};
 struct ScheduleRow {
   enum class Outcome { fired, waiting, overlap, superseded, missed, paused };
   struct Tick {
@@ -199,7 +215,8 @@ struct ScheduleRow {
     int settings_number = 0;
   };
   ScheduleSettings settings = {};
-  int settings_number = 1;  // how many it has had
+  int settings_number = 1;                        // how many it has had
+  std::optional<ScheduleSettings> declared = {};  // the last declaration of a program that was put in force
   TimePoint first_at{};
   TimePoint next_at{};
   std::optional<TimePoint> fires_at = {};  // nothing: it is paused, or there is none
@@ -224,14 +241,15 @@ using StepRows = std::map<StepOfTask, std::map<int, StepRow>>;  // by attempt
 /// the rows.
 struct Ledger {
   std::set<TaskId> enqueued = {};
-  std::set<TaskId> cancelled = {};                         // while pending, or at the end of an attempt
-  std::map<TaskId, TimePoint> not_before = {};             // of retries
-  std::map<TaskId, std::set<int>> replayed = {};           // after which attempts
-  std::map<TaskId, int> effects = {};                      // of handlers' own transactions that were committed
-  std::map<std::int64_t, std::vector<TaskId>> calls = {};  // of clients, with their tasks
-  std::map<TaskId, Args> args = {};                        // of unique tasks, by the calls that were committed
-  std::map<StepOfTask, TimePoint> waits_until = {};        // as of the first attempt that came to the wait
-  std::map<StepOfTask, std::vector<int>> charges = {};     // the attempts in which step_in wrote what its step does
+  std::set<TaskId> cancelled = {};                      // while pending, or at the end of an attempt
+  std::map<TaskId, TimePoint> not_before = {};          // of retries
+  std::map<TaskId, std::set<int>> replayed = {};        // after which attempts
+  std::map<TaskId, int> effects = {};                   // of handlers' own transactions that were committed
+  std::map<CallKey, std::vector<TaskId>> calls = {};    // of clients, with their tasks
+  std::map<TaskId, Args> args = {};                     // of unique tasks, by the calls that were committed
+  std::map<TaskId, int> progress = {};                  // the latest attempt of the task when it was written
+  std::map<StepOfTask, TimePoint> waits_until = {};     // as of the first attempt that came to the wait
+  std::map<StepOfTask, std::vector<int>> charges = {};  // the attempts in which step_in wrote what its step does
   std::map<std::pair<std::string, std::int64_t>, CircuitState> circuit_states = {};  // by circuit and generation
 };
 
@@ -306,11 +324,18 @@ class Database {
   [[nodiscard]] std::optional<Unique> enqueue_unique(Transaction& transaction, const NewTask& task);
   /// A transaction that is open takes the key.
   [[nodiscard]] bool is_being_taken(const std::string& key) const { return taking_.contains(key); }
-  /// A client's call, which it repeats under the same number until it is answered. Gives the tasks.
-  std::vector<TaskId> enqueue_once(std::int64_t call, int how_many, const NewTask& task);
+  // The calls of clients: database_calls.cpp.
+  /// A call under an idempotency key. Nothing: it was refused, since this call or a later one is on record.
+  std::optional<std::vector<TaskId>> enqueue_once(const CallKey& key, int how_many, const NewTask& task);
+  std::optional<std::string> cancel_once(const CallKey& key, TaskId id);
+  /// Before a call is repeated.
+  void reserve_producer(std::int64_t producer) { now_.calls.try_emplace(producer); }
+  /// call_made.sql and answer_made.sql. Nothing: the call has not taken effect, or a later one has.
+  [[nodiscard]] std::optional<CallRow> call_made(const CallKey& key) const;
 
   // Operators.
-  void cancel(TaskId id);
+  /// Gives the answer: cancelled, requested, ended, or empty where it would wait for the task's row.
+  std::string_view cancel(TaskId id);
   /// Makes a dead letter pending again, or sets when a pending task runs next. False if the task is not of that kind.
   bool replay(TaskId id, milliseconds delay, ReplaySteps steps = ReplaySteps::keep);
   bool reschedule(TaskId id, milliseconds delay);
@@ -326,6 +351,7 @@ class Database {
   }
 
   // Schedules: database_ticks.cpp.
+  [[nodiscard]] bool has_schedule() const { return now_.schedule.settings.every > milliseconds{0}; }
   /// A new one, which fires next in `first_in`. The ticks so far are forgotten.
   void set_schedule(const ScheduleSettings& settings, milliseconds first_in);
   /// `a_time_in`: when one of its times by these settings is, which may be over.
@@ -346,9 +372,9 @@ class Database {
     AttemptRows attempts = {};
     std::map<std::int64_t, WorkerRow> workers = {};
     std::int64_t next_transaction = 1;
-    std::map<std::int64_t, std::vector<TaskId>> calls = {};
+    std::map<std::int64_t, CallRow> calls = {};  // by producer
     ScheduleRow schedule = {};
-    std::optional<ScheduleSettings> declared = {};  // the last schedule of a program
+    std::vector<ScheduleSettings> declarations = {};  // of the schedule, by when each was first seen
     std::map<TaskId, ProgressRow> progress = {};
     StepRows steps = {};
     std::map<TaskId, std::set<int>> steps_again = {};  // attempts up to which steps do not count
@@ -532,8 +558,15 @@ class Database {
     std::optional<milliseconds> due_in = {};
   };
   Fired fire_due_ticks();
-  /// The schedule of a worker's program. Nothing: the program declares none.
-  void declare_schedule(const std::optional<ScheduleSettings>& settings);
+  struct Declared {
+    std::string_view outcome;
+    ScheduleSettings in_force = {};
+    std::int64_t others = 0;  // live workers that declare the schedule otherwise
+  };
+  /// The schedule of a worker's program. `a_time_in`: as for change_schedule, of the declaration that comes into force.
+  /// Nothing: no live worker declares a schedule.
+  std::optional<Declared> declare_schedule(std::int64_t worker, const ScheduleSettings& settings,
+                                           milliseconds a_time_in);
   void write_progress(const Progress& said);
   void refuse(Work work, Duration time);
   [[nodiscard]] TimePoint refused_until(Work work) const { return refused_until_.at(static_cast<std::size_t>(work)); }
@@ -617,6 +650,9 @@ class Database {
   void start_waiting_tick();
   void start_tick(TimePoint time, bool fires_beside_others);
   void decide_tick(TimePoint time, Overlap overlap, bool is_backfilled);
+  [[nodiscard]] std::optional<ScheduleSettings> declared_now() const;
+  [[nodiscard]] std::string_view adopt_declaration(const ScheduleSettings& declared, milliseconds a_time_in);
+  [[nodiscard]] bool may_take_effect(const CallKey& key) const;
   [[nodiscard]] bool is_to_cancel_others() const;
   void cancel_earlier_ticks();
   void supersede_waiting();

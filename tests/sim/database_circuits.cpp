@@ -62,7 +62,10 @@ void Database::publish_circuit(const std::string& name, const CircuitBreakerSett
 
 std::vector<circuit::SharedCircuit> Database::read_circuits() const {
   std::vector<circuit::SharedCircuit> circuits;
-  for (const auto& [name, row] : now_.circuits) circuits.push_back({name, row.settings, row.circuit, now_ms()});
+  for (const auto& [name, row] : now_.circuits) {
+    if (circuit_locks_.contains(name) && mutant_ == Mutant::circuit_that_is_passed_over) continue;
+    circuits.push_back({name, row.settings, row.circuit, now_ms()});
+  }
   return circuits;
 }
 

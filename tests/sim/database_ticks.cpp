@@ -1,4 +1,4 @@
-// The statements of a schedule (schema/fire.sql, schema/schedules.sql). See database.hpp.
+// The statements of a schedule (schema/fire.sql, schema/schedules.sql, schema/declare_schedules.sql). See database.hpp.
 #include <algorithm>
 #include <utility>
 
@@ -65,6 +65,45 @@ void Database::change_schedule(const ScheduleSettings& settings, milliseconds a_
   }
   if (!schedule.is_paused) schedule.fires_at = looked_after_at();
   on_schedules_changed();
+}
+
+/// Of the declarations that live workers make, the one that was first seen last.
+std::optional<ScheduleSettings> Database::declared_now() const {
+  const auto is_made = [this](const ScheduleSettings& declared) {
+    return std::any_of(now_.workers.begin(), now_.workers.end(), [&declared](const auto& worker) {
+      return worker.second.declares == declared && !worker.second.stopped && !worker.second.lease_ended;
+    });
+  };
+  const auto newest = std::find_if(now_.declarations.rbegin(), now_.declarations.rend(), is_made);
+  return newest == now_.declarations.rend() ? std::nullopt : std::optional{*newest};
+}
+
+/// Once: a change by hand stays until another declaration comes into force.
+std::string_view Database::adopt_declaration(const ScheduleSettings& declared, milliseconds a_time_in) {
+  if (now_.schedule.declared == declared) return "unchanged";
+  const bool is_new = !has_schedule();
+  const bool is_changed = now_.schedule.settings != declared;
+  if (mutant_ != Mutant::declaration_that_changes_nothing) {
+    is_new ? set_schedule(declared, a_time_in) : change_schedule(declared, a_time_in);
+  }
+  now_.schedule.declared = declared;
+  return is_new ? "created" : is_changed ? "changed" : "unchanged";
+}
+
+std::optional<Database::Declared> Database::declare_schedule(std::int64_t worker, const ScheduleSettings& settings,
+                                                             milliseconds a_time_in) {
+  row_of(worker).declares = settings;
+  std::vector<ScheduleSettings>& known = now_.declarations;
+  if (std::find(known.begin(), known.end(), settings) == known.end()) known.push_back(settings);
+  const std::optional<ScheduleSettings> newest = declared_now();
+  if (!newest) return std::nullopt;
+  Declared declared{.outcome = adopt_declaration(*newest, a_time_in), .in_force = *newest};
+  if (*newest != settings) declared.outcome = "outvoted";
+  declared.others = std::count_if(now_.workers.begin(), now_.workers.end(), [&settings](const auto& row) {
+    const WorkerRow& other = row.second;
+    return other.declares && other.declares != settings && !other.stopped && !other.lease_ended;
+  });
+  return declared;
 }
 
 void Database::pause_schedule() {

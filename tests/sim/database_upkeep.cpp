@@ -13,19 +13,20 @@ void Database::refuse(Work work, Duration time) {
   until = std::max(until, scheduler_.now() + time);
 }
 
-void Database::declare_schedule(const std::optional<ScheduleSettings>& settings) {
-  if (!settings || now_.declared == settings) return;
-  now_.declared = settings;
-  set_schedule(*settings, settings->every);
-}
-
-/// Fenced: the values of an attempt that another one has followed change nothing.
+/// Fenced: the values of an attempt that another one has followed change nothing. Of the tasks that have ended, dead
+/// letters alone get a row.
 void Database::write_progress(const Progress& said) {
+  const bool is_fenced = mutant_ != Mutant::progress_without_a_fence;
   for (const auto& [attempt, value] : said) {
     const auto& [id, number] = attempt;
     const auto task = now_.tasks.find(id);
-    if (task == now_.tasks.end() || task->second.attempt != number) continue;
-    now_.progress[id] = {number, value};
+    if (task == now_.tasks.end() || (is_fenced && task->second.attempt != number)) continue;
+    if (!now_.live.contains(id) && task->second.ended_as != "failed") continue;
+    ProgressRow& row = now_.progress[id];
+    if (is_fenced && row.attempt > number) continue;
+    row = {number, value};
+    int& latest = now_.ledger.progress[id];
+    latest = std::max(latest, task->second.attempt);
   }
 }
 

@@ -233,17 +233,17 @@ void effects_happen_once(const Database& database) {
   }
 }
 
-void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers) {
-  for (const auto& [call, tasks] : answers) {
-    const auto made = database.ledger().calls.find(call);
+void a_call_takes_effect_once(const Database& database, const std::map<CallKey, std::vector<TaskId>>& answers) {
+  for (const auto& [key, tasks] : answers) {
+    const auto made = database.ledger().calls.find(key);
     if (made == database.ledger().calls.end()) continue;  // a failover has lost it
-    require(made->second == tasks, "G15", "a call takes effect once", "call ", call, " enqueued ", made->second.size(),
-            " tasks for ", tasks.size());
+    require(made->second == tasks, "G15", "a call takes effect once", "the call of producer ", key.producer,
+            " enqueued ", made->second.size(), " tasks for ", tasks.size());
   }
 }
 
 void hold_after_the_faults(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost,
-                           const std::map<std::int64_t, std::vector<TaskId>>& answers) {
+                           const std::map<CallKey, std::vector<TaskId>>& answers) {
   every_task_ends(database);
   no_enqueued_task_is_lost(database);
   every_attempt_is_a_row(database);
@@ -254,6 +254,7 @@ void hold_after_the_faults(const Database& database, const Begun& begun, const s
   a_tick_fires_once(database);
   a_charge_happens_once(database);
   a_call_takes_effect_once(database, answers);
+  progress_is_of_the_latest_attempt(database);
 }
 
 void a_task_begins_when_it_is_ready(const std::string& what, std::pair<TaskId, int> attempt, const Begun& begun,

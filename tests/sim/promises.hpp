@@ -57,7 +57,8 @@
 //     a_declared_schedule_is_in_force.
 //     Mutants: tick_that_fires_again, overlap_that_is_overlooked, looks_late_for_ticks, tick_that_cancels_nothing,
 //     pause_that_leaves_no_row, change_that_forgets_due_ticks, range_that_loses_its_rest,
-//     forgets_that_schedules_changed, gives_refused_ticks_up, forgets_a_refused_comparison.
+//     declaration_that_changes_nothing, forgets_that_schedules_changed, gives_refused_ticks_up,
+//     forgets_a_refused_comparison.
 //   G19, at each step, wait and event; after the faults; in the calm (promises_steps.cpp): a_step_is_of_the_holder,
 //     a_recorded_step_does_not_run_again, a_loop_goes_on, a_step_has_one_value, a_charge_happens_once,
 //     a_wait_keeps_its_time, no_event_is_missed, an_event_resumes_its_task. Mutants: step_without_a_fence,
@@ -71,16 +72,17 @@
 //     Mutants: key_that_is_free_while_its_task_runs, key_that_two_transactions_take, replay_beside_its_twin,
 //     key_of_an_expired_task, holder_that_is_not_locked, holder_that_is_passed_over, debounce_without_end,
 //     merge_that_replaces, merge_that_does_not_wait.
-//   G21, in the calm; at each end of a worker: progress_is_on_record.
-//     Mutants: forgets_refused_progress, writes_no_last_progress.
+//   G21, in the calm; at each end of a worker: progress_is_on_record. After the faults:
+//   progress_is_of_the_latest_attempt.
+//     Mutants: progress_without_a_fence, forgets_refused_progress, writes_no_last_progress.
 //   G22, at each deferral, admission and write of a circuit; in the calm: a service breaks and is mended
 //     (promises_circuits.cpp): a_deferral_spends_nothing, a_half_open_circuit_lets_probes_through,
 //     an_open_circuit_is_heard, no_failure_is_written_twice, every_failure_is_written, failures_open_a_circuit,
 //     a_mended_service_closes_its_circuit, a_worker_knows_its_circuits, a_worker_that_ends_tells_its_circuits. That
 //     tasks that were put off run in the end: every_task_ends. When: a_task_put_off_is_claimed_in_time and
 //     no_task_is_put_off_for_ever (G14). Mutants: deferral_that_spends_an_attempt, circuit_that_is_not_locked,
-//     circuit_that_changes_in_silence, reads_no_circuits, half_open_lets_all_through, probes_never_expire,
-//     drops_circuit_events, writes_circuit_events_again, finishes_without_its_circuits; for G4
+//     circuit_that_changes_in_silence, circuit_that_is_passed_over, reads_no_circuits, half_open_lets_all_through,
+//     probes_never_expire, drops_circuit_events, writes_circuit_events_again, finishes_without_its_circuits; for G4
 //     deferral_of_an_old_session, for G12 deferral_that_forgets_a_cancel.
 //   G23, when a claim is handed out; after the faults: first_runs_are_not_held_back, retries_stay_within_their_budget,
 //     every_task_ends. Mutants: budget_is_not_asked, budget_that_is_not_refilled, budget_of_first_runs.
@@ -248,11 +250,11 @@ void a_tick_fires_once(const Database& database);
 /// The transaction of step_in writes a charge.
 void a_charge_happens_once(const Database& database);
 /// `answers`: to the calls of clients.
-void a_call_takes_effect_once(const Database& database, const std::map<std::int64_t, std::vector<TaskId>>& answers);
+void a_call_takes_effect_once(const Database& database, const std::map<CallKey, std::vector<TaskId>>& answers);
 
 /// All of the above.
 void hold_after_the_faults(const Database& database, const Begun& begun, const std::set<TaskId>& half_lost,
-                           const std::map<std::int64_t, std::vector<TaskId>>& answers);
+                           const std::map<CallKey, std::vector<TaskId>>& answers);
 
 // ---- in the calm ---------------------------------------------------------------------------------------------------
 
@@ -276,6 +278,7 @@ void no_tick_is_overdue(const Database& database);
 void a_declared_schedule_is_in_force(const ScheduleSettings& declared, const Database& database);
 /// By now: the handler has said so long enough ago, and the database has taken progress since.
 void progress_is_on_record(const runtime::Attempt& attempt, std::int64_t value, const Database& database);
+void progress_is_of_the_latest_attempt(const Database& database);
 /// By now: the event was committed long enough ago, before the task waited for it or after.
 void an_event_resumes_its_task(TaskId id, const Database& database);
 /// By now: the time of all steps of the shutdown is over. `lease`: of the worker; nothing once it has ended.

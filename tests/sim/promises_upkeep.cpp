@@ -30,6 +30,14 @@ void progress_is_on_record(const runtime::Attempt& attempt, std::int64_t value, 
           " has said ", value);
 }
 
+void progress_is_of_the_latest_attempt(const Database& database) {
+  for (const auto& [id, row] : database.durable().progress) {
+    const int latest = database.ledger().progress.at(id);
+    require(row.attempt >= latest, "G21", "progress that an earlier attempt has said changes nothing",
+            Named{id, latest}, " has the progress of attempt ", row.attempt);
+  }
+}
+
 void no_tick_is_overdue(const Database& database) {
   const auto due_in = database.tick_due_in();
   const milliseconds overdue = -due_in.value_or(milliseconds{0});

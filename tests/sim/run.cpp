@@ -282,12 +282,15 @@ class Run {
                            : "each of tasks " + std::to_string(ids.front()) + " to " + std::to_string(ids.back());
   }
 
-  /// The client repeats its call until it has an answer.
+  /// The only call of a client, which repeats it until it has an answer. As RepeatableCalls::repeat.
   void call(std::int64_t number, int how_many, const Database::NewTask& task) {
     const auto again = [=, this] { call(number, how_many, task); };
+    const CallKey key{number, 1};
     const auto execute = [=, this, history = database_.history()] {
       if (database_.history() != history) return std::vector<TaskId>{};
-      return database_.enqueue_once(number, how_many, task);
+      database_.reserve_producer(key.producer);
+      const std::optional<CallRow> made = database_.call_made(key);
+      return made ? made->tasks : database_.enqueue_once(key, how_many, task).value();
     };
     const Incident incident{Incident::Kind::call, 0, ++tries_};
     Random random = world_.stream_of(incident);
@@ -307,7 +310,7 @@ class Run {
       const std::vector<TaskId> tasks = execute();
       if (goes_wrong || tasks.empty()) return again();
       world_.trace("the call " + std::to_string(number) + " is answered: " + names_of(tasks) + " is enqueued");
-      answers_[number] = tasks;
+      answers_[key] = tasks;
     });
   }
 
@@ -1055,7 +1058,7 @@ class Run {
   std::int64_t calls_in_calm_ = 0;
   std::int64_t payloads_ = 0;                                  // of events: each has another one
   std::map<std::pair<TaskId, int>, TimePoint> resumed_until_;  // attempts that events make ready
-  std::map<std::int64_t, std::vector<TaskId>> answers_;        // to calls
+  std::map<CallKey, std::vector<TaskId>> answers_;             // to calls
   std::size_t leases_ended_ = 0;                               // of workers that had not stopped
   RunResult result_;
 };

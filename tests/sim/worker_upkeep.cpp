@@ -12,12 +12,16 @@ using runtime::RescueTasks;
 using runtime::ToldToUpkeep;
 using runtime::UpkeepPlan;
 
+void declare(Database& database, std::int64_t lease, const std::optional<ScheduleSettings>& declared) {
+  if (declared) (void)database.declare_schedule(lease, *declared, declared->every);
+}
+
 }  // namespace
 
 /// As the registrar. If the declaration is refused, upkeep declares later.
 void Worker::declare_first() {
   life_->declared = world_.declared;
-  if (!world_.database.is_refused(Work::comparison)) world_.database.declare_schedule(life_->declared);
+  if (!world_.database.is_refused(Work::comparison)) declare(world_.database, lease_id(), life_->declared);
   world_.database.announce_worker();
 }
 
@@ -249,9 +253,9 @@ void Worker::ticks_refused() {
 
 /// As Upkeep::compare, of a schedule that the worker's program declares.
 void Worker::compare() {
-  ask_upkeep([this, declared = life_->declared]() -> Callback {
+  ask_upkeep([this, lease = lease_id(), declared = life_->declared]() -> Callback {
     if (world_.database.is_refused(Work::comparison)) return [this] { comparison_refused(); };
-    world_.database.declare_schedule(declared);
+    declare(world_.database, lease, declared);
     return [this] { life_->upkeep.on_compared(); };
   });
 }
