@@ -218,7 +218,7 @@ int work(char** argv, WorkerOptions options) {
   if (starts_anew) start_anew(argv, end.lease, *log);
   if (end.abandoned_threads > 0) {
     log->flush();
-    std::_Exit(code);  // handlers still run, and destructors would destroy what they use
+    std::_Exit(code);  // handlers still run, and use objects that destructors would destroy
   }
   return code;
 }

@@ -1,6 +1,7 @@
--- Lists dead letters, the latest first, at most @most. A null parameter does not filter. The listed ones have the name
+-- Lists dead letters, the latest first, at most @most. A null parameter does not filter. Listed dead letters have the name
 -- @name, the queue @queue, the error code @error_code, and a message like @message. They failed from @failed_after to
--- before @failed_before. They are among @ids, and have all tags of @tags. The page begins after the dead letter that failed at @after_failed_at with id @after_id.
+-- before @failed_before. They are among @ids, and have all tags of @tags. The page begins after the dead letter that
+-- failed at @after_failed_at with id @after_id.
 -- gives: id bigint, name text, queue text, priority bigint, error_code text?, error_message text?, attempt bigint
 -- gives: retry_count bigint, losses bigint, trace_context text?, tags text, args jsonb, enqueued_at_us bigint
 -- gives: failed_at_us bigint, now_us bigint

@@ -1,4 +1,4 @@
-// The tasks whose end a client waits for, over simulated time.
+// Clients wait for the ends of tasks, in simulated time.
 #include "report/awaited.hpp"
 
 #include <algorithm>
