@@ -1,12 +1,11 @@
 // `dogged circuits`: the breakers that workers share, and opening and closing one by hand.
-#include "cli/changes/circuits.hpp"
-
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "circuit/shared_circuit.hpp"
 #include "cli/changes/audited_change.hpp"
+#include "cli/changes/forced_circuits.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/io/task_rows.hpp"
 #include "cli/options/existing.hpp"
@@ -128,12 +127,12 @@ void add_circuits(CLI::App& app, Invocation& invocation) {
         ->required();
   };
   add_change("open", "Defer the tasks of a circuit until it is closed by hand; what runs may finish",
-             "  dogged circuits open payments-api      before its maintenance begins", &force_open);
+             "  dogged circuits open payments-api      before its maintenance begins", &open_circuit);
   add_change(
       "close",
       "Let the tasks of a circuit run again, with nothing counted against it; deferred tasks run when their time "
       "has come",
-      "  dogged circuits close payments-api", &reset);
+      "  dogged circuits close payments-api", &close_circuit);
 }
 
 }  // namespace dogged::cli

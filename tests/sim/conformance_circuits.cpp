@@ -9,7 +9,7 @@
 #include "circuit/shared_circuit.hpp"
 #include "circuits/core/ledger.hpp"
 #include "claim/queue_settings.hpp"
-#include "cli/changes/circuits.hpp"
+#include "cli/changes/forced_circuits.hpp"
 #include "comparison.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
@@ -113,7 +113,7 @@ void Comparison::change_circuit_by_hand() {
   const bool opens = scheduler_.chance(50);
   note(std::string{opens ? "open" : "close"} + " the circuit " + name + " by hand");
   (void)model_.change_circuit(name, opens ? CircuitEvent::Kind::force_open : CircuitEvent::Kind::reset);
-  (void)(opens ? cli::force_open(postgres_, name) : cli::reset(postgres_, name));
+  (void)(opens ? cli::open_circuit(postgres_, name) : cli::close_circuit(postgres_, name));
 }
 
 void Comparison::lock_circuit() {

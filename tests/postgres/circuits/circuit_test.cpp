@@ -14,7 +14,7 @@
 
 #include "circuit/shared_circuit.hpp"
 #include "circuits/circuits.hpp"
-#include "cli/changes/circuits.hpp"
+#include "cli/changes/forced_circuits.hpp"
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
@@ -500,13 +500,13 @@ TEST_CASE("a worker that hears no notifications learns of an open circuit by pol
   RunningWorker worker{
       database, {succeeding(charge, {.recovery_timeout = 1h})}, {.poll_interval = 20ms, .poll_only = true}};
   Client client = database.client();
-  cli::force_open(database.connection(), "payments-api");
+  cli::open_circuit(database.connection(), "payments-api");
   TaskId id = client.enqueue(charge, no_args);
   REQUIRE(eventually([&] {
     if (database.status_of(id) == "succeeded") id = client.enqueue(charge, no_args);
     return is_deferred(database, id, "50 min");
   }));
-  cli::reset(database.connection(), "payments-api");
+  cli::close_circuit(database.connection(), "payments-api");
   CHECK(eventually([&] {  // its time has come; more than once, for before the next poll the worker defers it again
     database.run("update dogged.tasks_live set next_retry_at = now() where deferred");
     return database.status_of(id) == "succeeded";
@@ -554,7 +554,7 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
   TestDatabase database;
   RunningWorker worker{database, {succeeding(charge, {.recovery_timeout = 20ms})}};
   Client client = database.client();
-  CHECK(cli::force_open(database.connection(), "payments-api").circuit.state == CircuitState::open);
+  CHECK(cli::open_circuit(database.connection(), "payments-api").circuit.state == CircuitState::open);
   // A task that began before the worker heard has succeeded; the next waits.
   TaskId id = client.enqueue(charge, no_args);
   REQUIRE(eventually([&] {
@@ -570,7 +570,7 @@ TEST_CASE("a circuit that was opened by hand stays open until it is closed by ha
     return rows.size() == 1;
   }));
   CHECK(database.attempts_of(id).empty());
-  CHECK(cli::reset(database.connection(), "payments-api").circuit.state == CircuitState::closed);
+  CHECK(cli::close_circuit(database.connection(), "payments-api").circuit.state == CircuitState::closed);
   CHECK(eventually([&] { return database.status_of(id) == "succeeded"; }));
   CHECK(database.history_of(id) == "1 succeeded false");
 }
@@ -597,9 +597,9 @@ TEST_CASE("a worker's metrics show a circuit that is opened and closed by hand")
   TestDatabase database;
   RunningWorker worker{database, {of_gauged([] {}, 1h)}};
   CHECK(is_shown_as(0));
-  cli::force_open(database.connection(), gauged);
+  cli::open_circuit(database.connection(), gauged);
   CHECK(is_shown_as(1));
-  cli::reset(database.connection(), gauged);
+  cli::close_circuit(database.connection(), gauged);
   CHECK(is_shown_as(0));
 }
 
@@ -607,7 +607,7 @@ TEST_CASE("a failure counts that follows the closing by hand of a circuit that w
   TestDatabase database;
   RunningWorker worker{database, {failing({.failure_threshold = 1, .recovery_timeout = 1h})}, {.poll_interval = 10min}};
   REQUIRE(test::worker_is_asleep(database, worker.id()));  // it has read the circuit
-  cli::reset(database.connection(), "payments-api");
+  cli::close_circuit(database.connection(), "payments-api");
   database.client().enqueue(charge, no_args);
   CHECK(eventually([&] { return state_of_circuit(database) == "open"; }));
 }
@@ -625,7 +625,7 @@ TEST_CASE("the settings of a circuit are those of the worker that started last, 
 
 TEST_CASE("a circuit that no worker has declared cannot be changed, and the error says where to look") {
   TestDatabase database;
-  const auto error = error_of<InvalidInput>([&] { cli::force_open(database.connection(), "nowhere"); });
+  const auto error = error_of<InvalidInput>([&] { cli::open_circuit(database.connection(), "nowhere"); });
   CHECK(contains(error.message(), "\"nowhere\""));
   CHECK(contains(error.hint(), "dogged circuits list"));
 }
@@ -633,8 +633,8 @@ TEST_CASE("a circuit that no worker has declared cannot be changed, and the erro
 TEST_CASE("the audit names the operators that opened a circuit by hand and closed it") {
   TestDatabase database;
   make_circuit(database, "closed");
-  cli::force_open(database.connection(), "payments-api", "ann@desk");
-  cli::reset(database.connection(), "payments-api");
+  cli::open_circuit(database.connection(), "payments-api", "ann@desk");
+  cli::close_circuit(database.connection(), "payments-api");
   CHECK(database.value(
             "select string_agg((actor = 'ann@desk') || ' ' || action || ' ' || (details ->> 'circuit') || ' ' || "
             "(details ->> 'was'), ', ' order by id) as value from dogged.audit") ==

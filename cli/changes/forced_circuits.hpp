@@ -10,8 +10,8 @@ namespace dogged::cli {
 
 /// Opens the circuit `name` until it is closed by hand, in a transaction of its own. If `actor` is empty, dogged.audit
 /// names the database's user. Throws InvalidInput if there is no such circuit.
-circuit::SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor = {});
-/// As force_open, but closes the circuit, with nothing counted.
-circuit::SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor = {});
+circuit::SharedCircuit open_circuit(db::Connection& connection, std::string_view name, std::string_view actor = {});
+/// As open_circuit, but closes the circuit, with nothing counted.
+circuit::SharedCircuit close_circuit(db::Connection& connection, std::string_view name, std::string_view actor = {});
 
 }  // namespace dogged::cli

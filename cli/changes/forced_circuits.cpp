@@ -1,5 +1,5 @@
-// See circuits.hpp.
-#include "cli/changes/circuits.hpp"
+// See forced_circuits.hpp.
+#include "cli/changes/forced_circuits.hpp"
 
 #include <string>
 
@@ -40,11 +40,11 @@ SharedCircuit change(db::Connection& connection, std::string_view name, std::str
 
 }  // namespace
 
-SharedCircuit force_open(db::Connection& connection, std::string_view name, std::string_view actor) {
+SharedCircuit open_circuit(db::Connection& connection, std::string_view name, std::string_view actor) {
   return change(connection, name, actor, "open_circuit", detail::CircuitEvent::Kind::force_open);
 }
 
-SharedCircuit reset(db::Connection& connection, std::string_view name, std::string_view actor) {
+SharedCircuit close_circuit(db::Connection& connection, std::string_view name, std::string_view actor) {
   return change(connection, name, actor, "close_circuit", detail::CircuitEvent::Kind::reset);
 }
 
