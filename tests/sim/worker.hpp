@@ -41,6 +41,7 @@
 #include "scheduler.hpp"
 #include "script.hpp"
 #include "step/core/known_steps.hpp"
+#include "step/core/record_plan.hpp"
 #include "step/core/wait_plan.hpp"
 #include "upkeep/core/plan.hpp"
 #include "upkeep/core/rescue_tasks.hpp"
@@ -327,7 +328,10 @@ class Worker {
   void ask_for_names(Executor& executor, const std::shared_ptr<Runner>& runner);
   void ask_for_record(Executor& executor, const std::shared_ptr<Runner>& runner);
   void run_step(Executor& executor, const std::shared_ptr<Runner>& runner);
-  void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value);
+  void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, runtime::RecordPlan plan,
+                   std::int64_t value);
+  [[nodiscard]] bool is_recorded_by(runtime::RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt,
+                                    const std::string& name, std::int64_t value);
   void begin_loop(Executor& executor, const std::shared_ptr<Runner>& runner);
   void next_row(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);
   void save_place(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);
@@ -337,6 +341,8 @@ class Worker {
   void fail(Executor& executor, Runner& runner, std::string_view code);
   template <class Statement>
   void ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement);
+  template <class Statement, class Again>
+  void try_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement, Again again);
   /// Nothing happens if the handler has ended before.
   template <class What>
   void later_in_handler(Duration delay, const std::shared_ptr<Runner>& runner, What what) {

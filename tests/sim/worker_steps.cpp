@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using runtime::Attempt;
+using runtime::RecordPlan;
 using runtime::WaitPlan;
 using Item = ScriptItem::Kind;
 
@@ -26,6 +27,14 @@ Attempt Worker::attempt_of(const Runner& runner) const {
 /// As HandlerSession::ask: again and again, until the handler is asked to stop.
 template <class Statement>
 void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement) {
+  try_for_handler(executor, runner, statement,
+                  [this, &executor, runner, statement] { ask_for_handler(executor, runner, statement); });
+}
+
+/// One try. `again`: the next one.
+template <class Statement, class Again>
+void Worker::try_for_handler(Executor& executor, const std::shared_ptr<Runner>& runner, Statement statement,
+                             Again again) {
   const int handler = runner->handlers;
   ask(
       [runner, handler, statement] {
@@ -33,12 +42,11 @@ void Worker::ask_for_handler(Executor& executor, const std::shared_ptr<Runner>& 
           if (runner->handlers == handler) answer();
         };
       },
-      [this, &executor, runner, handler, statement] {
+      [this, &executor, runner, handler, again] {
         if (runner->handlers != handler) return;
         const bool gives_up = runner->reason != StopReason::none || world_.scheduler.chance(giving_up);
         if (gives_up) return fail(executor, *runner, "AGAIN");
-        later_in_handler(world_.scheduler.between(1ms, 100ms), runner,
-                         [this, &executor, runner, statement] { ask_for_handler(executor, runner, statement); });
+        later_in_handler(world_.scheduler.between(1ms, 100ms), runner, again);
       });
 }
 
@@ -134,24 +142,45 @@ void Worker::run_step(Executor& executor, const std::shared_ptr<Runner>& runner)
   later_in_handler(takes, runner, [this, &executor, runner, is_charge = item.kind == Item::charge] {
     const std::int64_t value = ++world_.last_value;
     if (is_charge) return charge(executor, runner, value);
-    record_step(executor, runner, value);
+    record_step(executor, runner, {}, value);
   });
 }
 
-void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t value) {
-  // After a lost answer the worker asks first, as Steps::record does.
-  ask_for_handler(executor, runner,
-                  [this, &executor, runner, value, attempt = attempt_of(*runner), lease = lease_id(),
-                   name = runner->script[runner->item].name, was_sent = std::make_shared<bool>(false)]() {
-                    const bool is_on_record =
-                        std::exchange(*was_sent, true) &&
-                        world_.database.recorded_step(lease, attempt, name).attempt == attempt.number;
-                    const bool is_held = is_on_record || world_.database.record_step(lease, attempt, name, value);
-                    return [this, &executor, runner, value, is_held] {
-                      if (!is_held) return fail(executor, *runner, "LEASE_LOST");
-                      pass_item(executor, runner, value);
-                    };
-                  });
+/// As Steps::record. All statements of a try run at once.
+void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runner, RecordPlan plan,
+                         std::int64_t value) {
+  RecordPlan sent = plan;
+  sent.on_sent();
+  try_for_handler(
+      executor, runner,
+      [this, &executor, runner, plan, value, attempt = attempt_of(*runner), lease = lease_id(),
+       name = runner->script[runner->item].name] {
+        const bool is_held = is_recorded_by(plan, lease, attempt, name, value);
+        return [this, &executor, runner, value, is_held] {
+          if (!is_held) return fail(executor, *runner, "LEASE_LOST");
+          pass_item(executor, runner, value);
+        };
+      },
+      [this, &executor, runner, sent, value] { record_step(executor, runner, sent, value); });
+}
+
+/// The statements of one try. False if the worker does not hold the attempt any more.
+bool Worker::is_recorded_by(RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt,
+                            const std::string& name, std::int64_t value) {
+  while (true) {
+    switch (plan.next()) {
+      case RecordPlan::Step::record:
+        plan.on_answer(world_.database.record_step(lease, attempt, name, value));
+        break;
+      case RecordPlan::Step::look:
+        plan.on_look(world_.database.recorded_step(lease, attempt, name).attempt == attempt.number);
+        break;
+      case RecordPlan::Step::recorded:
+        return true;
+      case RecordPlan::Step::lost:
+        return false;
+    }
+  }
 }
 
 /// As the constructor of Checkpoint.

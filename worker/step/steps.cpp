@@ -11,6 +11,7 @@
 
 #include "client/passing_error.hpp"
 #include "sql/step.hpp"
+#include "step/core/record_plan.hpp"
 #include "step/core/wait_plan.hpp"
 
 namespace dogged::runtime {
@@ -31,7 +32,6 @@ sql::RecordedStep recorded_step(const Attempt& attempt, const std::string& name,
                                            ": give it another name, or replay the task with its steps run again"};
 }
 
-/// A record of another attempt may arrive late. Its value differs from the value with which this attempt goes on.
 bool is_own_record(const std::vector<sql::RecordedStep::Row>& rows, const Attempt& attempt) {
   return !rows.empty() && rows.front().attempt == attempt.number;
 }
@@ -87,24 +87,37 @@ std::optional<std::string> Steps::result_on_record(const Attempt& attempt, const
 
 void Steps::record(const Attempt& attempt, const std::string& name, const std::string& result_json, TimePoint began_at,
                    const std::stop_token& stop) {
-  bool was_sent = false;
-  const bool is_held = session_->converse(
-      [&](db::Connection& connection) {
-        if (std::exchange(was_sent, true) &&
-            is_own_record(connection.run(recorded_step(attempt, name, worker_id_)), attempt)) {
+  RecordPlan plan;
+  const auto talk = [&](db::Connection& connection) {
+    while (true) {
+      switch (plan.next()) {
+        case RecordPlan::Step::record:
+          plan.on_sent();
+          plan.on_answer(is_recorded(connection, attempt, name, result_json, began_at));
+          break;
+        case RecordPlan::Step::look:
+          plan.on_look(is_own_record(connection.run(recorded_step(attempt, name, worker_id_)), attempt));
+          break;
+        case RecordPlan::Step::recorded:
           return true;
-        }
-        const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
-        const sql::RecordStep record{.name = name,
-                                     .began_us_ago = ago.count(),
-                                     .result = result_json,
-                                     .task_id = attempt.id,
-                                     .attempt = attempt.number,
-                                     .worker_id = worker_id_};
-        return !connection.run(record).empty();
-      },
-      stop);
-  if (!is_held) throw_lost(attempt, name);
+        case RecordPlan::Step::lost:
+          return false;
+      }
+    }
+  };
+  if (!session_->converse(talk, stop)) throw_lost(attempt, name);
+}
+
+bool Steps::is_recorded(db::Connection& connection, const Attempt& attempt, const std::string& name,
+                        const std::string& result_json, TimePoint began_at) const {
+  const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
+  const sql::RecordStep record{.name = name,
+                               .began_us_ago = ago.count(),
+                               .result = result_json,
+                               .task_id = attempt.id,
+                               .attempt = attempt.number,
+                               .worker_id = worker_id_};
+  return !connection.run(record).empty();
 }
 
 std::optional<std::string> Steps::wait(const Attempt& attempt, const std::string& name, detail::WaitFor what,
