@@ -164,9 +164,10 @@ class Worker::Impl {
       : log_(log_of(options)),
         settings_(runtime::settings_of(options)),
         definitions_(runtime::definitions_of(options, tasks, log_)),
-        schedules_(runtime::declarations_of(tasks.schedules(), definitions_)),
         on_end_(std::move(options.on_end)),
-        telemetry_(options, board_, log_) {}
+        telemetry_(options, board_, log_) {
+    settings_.schedules = runtime::declarations_of(tasks.schedules(), definitions_);
+  }
 
   ~Impl() {
     stop_.wake();
@@ -206,7 +207,6 @@ class Worker::Impl {
     telemetry_.serve_pages();
     runtime::WorkerSettings settings = settings_;
     settings.database.url = database.url;
-    settings.schedules = schedules_;
     if (!settings.tracer) settings.tracer = telemetry_.export_spans(settings_.name);
     std::unique_ptr<runtime::Worker> worker;
     try {
@@ -261,9 +261,8 @@ class Worker::Impl {
   }
 
   const std::shared_ptr<spdlog::logger> log_;
-  const runtime::WorkerSettings settings_;
+  runtime::WorkerSettings settings_;  // as the constructor made them
   runtime::Definitions definitions_;  // moved from when the worker starts
-  const std::string schedules_;
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;
   const std::shared_ptr<runtime::StatusBoard> board_ =
