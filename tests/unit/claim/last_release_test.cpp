@@ -128,3 +128,12 @@ TEST_CASE("locked rows are tried again, not at once, and no later than the time 
   CHECK(world.release.next(world.certainty, waits.until).step == Step::give_back_unknown);
   CHECK(world.release.next(world.certainty, until - 1ms).step == Step::give_back_unknown);
 }
+
+TEST_CASE("a wait for locked rows ends when the time is over") {
+  Certainty certainty;
+  certainty.on_locked(task, start);
+  const TimePoint soon = certainty.asks_at() - 1ms;
+  const LastRelease release{false, soon};
+  CHECK(release.next(certainty, start) == LastRelease::Action{Step::wait, soon});
+  CHECK(release.next(certainty, soon) == LastRelease::Action{Step::given_up});
+}

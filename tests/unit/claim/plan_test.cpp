@@ -711,3 +711,137 @@ TEST_CASE("tasks that have expired in the executors' hands are ended before more
   world.plan.on_told({.has_expired = true}, world.now);
   CHECK(world.next().step == Step::end_expired);
 }
+
+TEST_CASE("a task that waits for a busy thread is given back within a second, though the claimer hears nothing") {
+  World world;
+  while (world.step()) {
+  }
+  ClaimPlan::Capacity capacity{.demand = {0}};
+  CHECK(world.plan.next(world.now, capacity).until - world.now > poll_interval / 2);
+  capacity.holds_waiting = true;
+  const Action wait = world.plan.next(world.now, capacity);
+  REQUIRE(wait.step == Step::hear);
+  CHECK(wait.until > world.now);
+  CHECK(wait.until - world.now <= ClaimPlan::longest_wait_for_thread);
+  CHECK(world.plan.next(wait.until, capacity).step == Step::give_back_stale);
+}
+
+TEST_CASE("a claimer that finds due tasks locked by a promotion of another worker looks for them in its queues") {
+  World world;
+  while (world.step()) {
+  }
+  world.plan.on_told({.due_at = world.now}, world.now);
+  const Action promotion = run_to(world, Step::promote);
+  world.carry_out(promotion);  // it finds none, so the claimer asks
+  (void)run_to(world, Step::ask_due_time);
+  world.plan.on_due_time(0ms, world.now);
+  (void)run_to(world, Step::promote);
+  const TimePoint locked_at = world.now;
+  world.plan.on_promoted(0, world.now);
+  (void)run_to(world, Step::claim);
+  CHECK(world.now - locked_at < 10ms);
+}
+
+TEST_CASE("after a lost connection, or positions that were set back, the claimer learns the positions anew") {
+  const bool is_set_back = GENERATE(true, false);
+  World world;
+  const auto settle = [&world](std::int64_t last_position) {
+    world.plan.on_notified("default", world.now);
+    const Action claim = run_to(world, Step::claim);
+    world.plan.on_claimed(claim.queues.at(0), {1}, world.now);
+    const Settling::Question question = run_to(world, Step::settle).question;
+    world.plan.on_settled(question, {5, 5, last_position}, {}, world.now, world.now);
+    return question;
+  };
+  CHECK(settle(10) == Settling::Question{});
+  CHECK(settle(10) == Settling::Question{});
+  CHECK(settle(is_set_back ? 3 : 10) == Settling::Question{{10, 5}});
+  if (!is_set_back) world.plan.on_failure(true, world.now);
+  CHECK(settle(10) == Settling::Question{});
+}
+
+TEST_CASE(
+    "a claimer that sleeps while a queue is paused reads settings and circuits when it looks for what it has missed") {
+  World world;
+  world.plan = ClaimPlan{{poll_interval, true}, {"a", "b"}, world.now};
+  std::vector<Step> steps;  // since the last long wait
+  for (int i = 0, waits = 0; waits < 2; ++i) {
+    REQUIRE(i < 100);
+    world.now += 1us;
+    const Action action = world.plan.next(world.now, {.demand = {5, 5}});
+    if (action.step == Step::hear && action.until - world.now > poll_interval / 2) {
+      if (++waits == 1) steps.clear();
+    }
+    steps.push_back(action.step);
+    if (action.step == Step::follow_queues) {
+      world.plan.on_following(world.now);
+      (void)world.plan.on_queue_settings(0, true, {}, world.now);
+    } else if (action.step == Step::fall_asleep) {
+      world.plan.on_asleep({1, 1}, world.now);
+    } else {
+      world.carry_out(action);
+    }
+  }
+  CHECK(world.plan.sleep().state() == Sleep::State::asleep);
+  for (const Step step : {Step::look_for_missed, Step::follow_queues, Step::refresh_circuits}) {
+    INFO(to_text(step));
+    CHECK(std::find(steps.begin(), steps.end(), step) != steps.end());
+  }
+}
+
+TEST_CASE("when the pause of a queue ends, the claimer asks when the first of its waiting tasks is due") {
+  World world;
+  world.plan = ClaimPlan{{poll_interval, false}, {"default"}, start};  // nothing else makes it ask
+  (void)run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  CHECK(world.plan.on_queue_settings(0, true, {}, world.now));
+  world.carry_out(run_to(world, Step::ask_due_time));
+  (void)run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  CHECK(world.plan.on_queue_settings(0, false, {}, world.now));
+  const TimePoint ended_at = world.now;
+  (void)run_to(world, Step::ask_due_time);
+  CHECK(world.now - ended_at < 10ms);
+}
+
+TEST_CASE("a claimer that is often told of rescued tasks polls by itself, as one that is often notified") {
+  World world;
+  while (world.step()) {
+  }
+  REQUIRE(world.plan.sleep().state() == Sleep::State::asleep);
+  for (int i = 0; i < 20; ++i) world.plan.on_told({.has_rescued = true}, world.now);
+  world.carry_out(run_to(world, Step::wake_up));
+  (void)run_to(world, Step::hear);
+  CHECK(world.plan.sleep().state() == Sleep::State::self_polling);
+}
+
+TEST_CASE("a claimer that only polls reads the settings of its paused queues each second") {
+  World world;
+  world.plan = ClaimPlan{{poll_interval, false}, {"default"}, start};
+  (void)run_to(world, Step::follow_queues);
+  world.plan.on_following(world.now);
+  const TimePoint followed_at = world.now;
+  CHECK(world.plan.on_queue_settings(0, true, {}, world.now));
+  (void)run_to(world, Step::follow_queues);
+  CHECK(world.now - followed_at < 1'100ms);
+}
+
+TEST_CASE("a claimer that is told of ready tasks asks when the next is due, for the server's clock may be set back") {
+  World world;
+  while (world.step()) {
+  }
+  world.plan.on_told({.has_ready = true}, world.now);
+  const TimePoint told_at = world.now;
+  (void)run_to(world, Step::ask_due_time);
+  CHECK(world.now - told_at < 10ms);
+}
+
+TEST_CASE("a new claim session knows no entry of claims that an earlier one has written") {
+  World world;
+  (void)run_to(world, Step::claim);
+  world.plan.on_summed_up(7, world.now);
+  CHECK(world.plan.sum().last_entry() == 7);
+  world.plan.on_failure(true, world.now);
+  world.carry_out(run_to(world, Step::begin_session));
+  CHECK(world.plan.sum().last_entry() == 0);
+}

@@ -132,3 +132,14 @@ TEST_CASE("after a failure the claimer takes nothing for granted that its row sa
     CHECK(sleep.before_wait(start, true) == Ask::fall_asleep);
   }
 }
+
+TEST_CASE("a claimer that polls by itself looks in time, however often it is about to wait before that") {
+  Sleep sleep = sleeper(7, 7);
+  notify_often(sleep, start);
+  CHECK(sleep.before_wait(start, true) == Ask::wake_up);
+  sleep.on_awake();
+  CHECK(sleep.before_wait(start, true) == Ask::nothing);
+  CHECK(sleep.before_wait(start + 1ms, true) == Ask::nothing);
+  CHECK(sleep.looks_at() == start + 2ms);
+  CHECK(sleep.take_look(start + 2ms) == Look::in_queues);
+}

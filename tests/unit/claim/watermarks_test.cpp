@@ -94,6 +94,17 @@ TEST_CASE("of many priorities those claimed from last are kept apart") {
   CHECK_FALSE(looks_at(watermarks, at(99, 1)));
 }
 
+TEST_CASE("a priority that is claimed from again is kept apart, before those that were not") {
+  Watermarks watermarks;
+  for (std::int64_t priority = 0; priority < std::int64_t{Watermarks::max_lanes}; ++priority) {
+    watermarks.note_claimed(at(priority, 10));
+  }
+  watermarks.note_claimed(at(0, 11));
+  watermarks.note_claimed(at(Watermarks::max_lanes, 10));
+  CHECK_FALSE(looks_at(watermarks, at(0, 11)));
+  CHECK(looks_at(watermarks, at(1, 1)));
+}
+
 TEST_CASE("every priority has its places, the first and the last as well") {
   for (const std::int64_t priority : {-32768, 32767}) {
     Watermarks watermarks;

@@ -152,3 +152,17 @@ TEST_CASE("a cancelled task whose handler has not begun ends as cancelled") {
   CHECK(report.transition.status == lifecycle::Status::cancelled);
   CHECK(report.record == Record::to_send);
 }
+
+TEST_CASE("a durable wait is on record as it was recorded: whatever stops its attempt, and counted as no snooze") {
+  ClaimedTask waiting = task();
+  waiting.snoozes = lifecycle::Rules{}.max_snoozes;
+  for (const StopReason reason : all_reasons) {
+    HandlerEnd end;
+    end.ending = {.outcome = Outcome::snoozed, .snooze = 10min};
+    end.is_on_record = true;
+    const Report report = report_of(waiting, start, start + 1s, end, {.stop_reason = reason}, 0.5);
+    CHECK(report.transition.outcome == Outcome::snoozed);
+    CHECK(report.transition.snoozes == waiting.snoozes);
+    CHECK(report.record == Record::on_record);
+  }
+}

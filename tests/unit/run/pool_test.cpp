@@ -195,6 +195,7 @@ TEST_CASE("an attempt whose thread broke stays held, is neither stopped nor give
     CHECK(threads.pool.on_broken(*threads.slots[0]));
     CHECK(threads.state(0) == SlotState::broken);
     CHECK_FALSE(threads.pool.busy_any());
+    CHECK(threads.pool.demand() == 1);
     CHECK(threads.held() == std::vector<TaskId>{2, 1});
     CHECK(threads.pool.due(start + timeout + grace).stops.empty());
     CHECK(threads.pool.stop_all(StopReason::shutdown, start).empty());

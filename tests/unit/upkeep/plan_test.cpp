@@ -208,3 +208,16 @@ TEST_CASE("upkeep's actions can be read in a log") {
   CHECK(text_of({.step = UpkeepStep::fire_ticks}) == "fire ticks");
   CHECK(text_of({}) == "end");
 }
+
+TEST_CASE("the next look goes back to the look after a rescue, and not to the look that asked for the rescue") {
+  UpkeepPlan plan = plan_after({.has_to_rescue = true, .lapses_in = 1h});
+  CHECK(plan.next(start).step == UpkeepStep::rescue);
+  plan.on_rescued(false);
+  const TimePoint again_at = start + 5s;
+  CHECK(plan.next(again_at).step == UpkeepStep::look);
+  answer(plan, nothing_found, again_at);
+  CHECK(plan.next(again_at).step == UpkeepStep::compare);
+  plan.on_compared();
+  CHECK(plan.next(again_at).step == UpkeepStep::wait);
+  CHECK(plan.next(again_at + 1s) == UpkeepPlan::Action{.step = UpkeepStep::look, .look_back = 61s});
+}
