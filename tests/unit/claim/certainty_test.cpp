@@ -71,6 +71,16 @@ TEST_CASE("a task that cannot be released is remembered in each state, and given
   }
 }
 
+TEST_CASE("a locked task is tried again in its time, however many others are found locked after it") {
+  Certainty certainty;
+  certainty.on_locked(1, start);
+  const TimePoint asks_at = certainty.asks_at();
+  CHECK(asks_at > start);
+  certainty.on_locked(2, asks_at - 1ms);
+  CHECK(certainty.asks_at() == asks_at);
+  CHECK(certainty.next(asks_at) == Ask::give_back);
+}
+
 TEST_CASE("a failure in whatever state begins with a new session") {
   for (const State state : {State::sure, State::in_doubt, State::reconciling, State::some_locked}) {
     Certainty certainty;

@@ -845,3 +845,35 @@ TEST_CASE("a new claim session knows no entry of claims that an earlier one has 
   world.carry_out(run_to(world, Step::begin_session));
   CHECK(world.plan.sum().last_entry() == 0);
 }
+
+TEST_CASE("a claimer that waits tries a task again whose row was locked, and claims again what it gives back") {
+  World world;
+  while (world.step()) {
+  }
+  world.plan.on_locked(1, world.now);
+  const Action wait = world.next();
+  REQUIRE(wait.step == Step::hear);
+  CHECK(wait.until - world.now < 1s);
+  world.now = wait.until;
+  REQUIRE(world.next().step == Step::give_back_unknown);
+  SECTION("nothing was there to give back") {
+    world.plan.on_given_back(0, {}, world.now);
+    CHECK(world.next().step == Step::hear);
+  }
+  SECTION("a task is ready again") {
+    world.plan.on_given_back(1, {}, world.now);
+    const TimePoint given_back_at = world.now;
+    (void)run_to(world, Step::claim);
+    CHECK(world.now - given_back_at < 10ms);
+  }
+}
+
+TEST_CASE("a claimer that is notified asks when the next task is due, for the server's clock may be set back") {
+  World world;
+  while (world.step()) {
+  }
+  world.plan.on_notified("default", world.now);
+  const TimePoint notified_at = world.now;
+  (void)run_to(world, Step::ask_due_time);
+  CHECK(world.now - notified_at < 10ms);
+}

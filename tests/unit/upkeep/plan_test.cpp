@@ -221,3 +221,15 @@ TEST_CASE("the next look goes back to the look after a rescue, and not to the lo
   CHECK(plan.next(again_at).step == UpkeepStep::wait);
   CHECK(plan.next(again_at + 1s) == UpkeepPlan::Action{.step = UpkeepStep::look, .look_back = 61s});
 }
+
+TEST_CASE("after a failure tasks are expired only if another look finds some") {
+  const bool finds_some = GENERATE(true, false);
+  UpkeepPlan plan = plan_after({.lapses_in = 1h, .has_expired = true});
+  CHECK(plan.next(start).step == UpkeepStep::expire);
+  plan.on_failure();
+  CHECK(plan.next(start).step == UpkeepStep::connect);
+  CHECK(plan.next(start).step == UpkeepStep::wait);
+  CHECK(plan.next(start + 1s).step == UpkeepStep::look);
+  answer(plan, {.lapses_in = 1h, .has_expired = finds_some}, start + 1s);
+  CHECK(plan.next(start + 1s).step == (finds_some ? UpkeepStep::expire : UpkeepStep::compare));
+}

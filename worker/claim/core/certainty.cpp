@@ -1,6 +1,7 @@
 // See certainty.hpp.
 #include "claim/core/certainty.hpp"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -48,7 +49,7 @@ void Certainty::on_locked(TaskId id, TimePoint now) {
   unreleased_.push_back(id);
   if (state_ != State::sure && state_ != State::some_locked) return;  // otherwise all unknown tasks are given back soon
   state_ = State::some_locked;
-  give_back_at_ = now + give_back_again_after;
+  give_back_at_ = std::min(give_back_at_, now + give_back_again_after);  // locked earlier: given back in its time
 }
 
 std::string_view to_text(Certainty::State state) noexcept {
