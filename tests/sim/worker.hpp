@@ -330,8 +330,8 @@ class Worker {
   void run_step(Executor& executor, const std::shared_ptr<Runner>& runner);
   void record_step(Executor& executor, const std::shared_ptr<Runner>& runner, runtime::RecordPlan plan,
                    std::int64_t value);
-  [[nodiscard]] bool is_recorded_by(runtime::RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt,
-                                    const std::string& name, std::int64_t value);
+  [[nodiscard]] bool try_record(runtime::RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt,
+                                const std::string& name, std::int64_t value);
   void begin_loop(Executor& executor, const std::shared_ptr<Runner>& runner);
   void next_row(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);
   void save_place(Executor& executor, const std::shared_ptr<Runner>& runner, std::int64_t place);

@@ -150,12 +150,12 @@ void Worker::run_step(Executor& executor, const std::shared_ptr<Runner>& runner)
 void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runner, RecordPlan plan,
                          std::int64_t value) {
   RecordPlan sent = plan;
-  sent.on_sent();
+  if (sent.next() == RecordPlan::Step::record) sent.on_sent();
   try_for_handler(
       executor, runner,
       [this, &executor, runner, plan, value, attempt = attempt_of(*runner), lease = lease_id(),
        name = runner->script[runner->item].name] {
-        const bool is_held = is_recorded_by(plan, lease, attempt, name, value);
+        const bool is_held = try_record(plan, lease, attempt, name, value);
         return [this, &executor, runner, value, is_held] {
           if (!is_held) return fail(executor, *runner, "LEASE_LOST");
           pass_item(executor, runner, value);
@@ -165,11 +165,12 @@ void Worker::record_step(Executor& executor, const std::shared_ptr<Runner>& runn
 }
 
 /// The statements of one try. False if the worker does not hold the attempt any more.
-bool Worker::is_recorded_by(RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt,
-                            const std::string& name, std::int64_t value) {
+bool Worker::try_record(RecordPlan plan, std::int64_t lease, const runtime::Attempt& attempt, const std::string& name,
+                        std::int64_t value) {
   while (true) {
     switch (plan.next()) {
       case RecordPlan::Step::record:
+        plan.on_sent();
         plan.on_answer(world_.database.record_step(lease, attempt, name, value));
         break;
       case RecordPlan::Step::look:

@@ -93,7 +93,7 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
       switch (plan.next()) {
         case RecordPlan::Step::record:
           plan.on_sent();
-          plan.on_answer(is_recorded(connection, attempt, name, result_json, began_at));
+          plan.on_answer(write_record(connection, attempt, name, result_json, began_at));
           break;
         case RecordPlan::Step::look:
           plan.on_look(is_own_record(connection.run(recorded_step(attempt, name, worker_id_)), attempt));
@@ -108,8 +108,8 @@ void Steps::record(const Attempt& attempt, const std::string& name, const std::s
   if (!session_->converse(talk, stop)) throw_lost(attempt, name);
 }
 
-bool Steps::is_recorded(db::Connection& connection, const Attempt& attempt, const std::string& name,
-                        const std::string& result_json, TimePoint began_at) const {
+bool Steps::write_record(db::Connection& connection, const Attempt& attempt, const std::string& name,
+                         const std::string& result_json, TimePoint began_at) const {
   const auto ago = std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - began_at);
   const sql::RecordStep record{.name = name,
                                .began_us_ago = ago.count(),

@@ -50,9 +50,9 @@ class Steps {
                                                       const std::stop_token& stop);
   [[nodiscard]] std::optional<std::string> result_on_record(const Attempt& attempt, const std::string& name,
                                                             const std::stop_token& stop);
-  /// Writes the record. False if the worker does not hold the attempt any more.
-  [[nodiscard]] bool is_recorded(db::Connection& connection, const Attempt& attempt, const std::string& name,
-                                 const std::string& result_json, TimePoint began_at) const;
+  /// False if the worker does not hold the attempt any more.
+  [[nodiscard]] bool write_record(db::Connection& connection, const Attempt& attempt, const std::string& name,
+                                  const std::string& result_json, TimePoint began_at) const;
   [[noreturn]] void throw_lost(const Attempt& attempt, const std::string& name) const;
 
   const std::shared_ptr<HandlerSession> session_;

@@ -3,20 +3,23 @@
 
 #include <ostream>
 
+#include "base/invariant.hpp"
+
 namespace dogged::runtime {
 
-RecordPlan::Step RecordPlan::next() const noexcept {
-  switch (state_) {
-    case State::unsent:
-      return Step::record;
-    case State::sent:
-      return Step::look;
-    case State::recorded:
-      return Step::recorded;
-    case State::lost:
-      break;
-  }
-  return Step::lost;
+void RecordPlan::on_sent() {
+  require_invariant(step_ == Step::record, "a record is sent only if none may be there");
+  step_ = Step::look;
+}
+
+void RecordPlan::on_answer(bool is_held) {
+  require_invariant(step_ == Step::look, "an answer comes to a record that was sent");
+  step_ = is_held ? Step::recorded : Step::lost;
+}
+
+void RecordPlan::on_look(bool has_own_record) {
+  require_invariant(step_ == Step::look, "an attempt looks for a record that was sent");
+  step_ = has_own_record ? Step::recorded : Step::record;
 }
 
 std::string_view to_text(RecordPlan::Step step) noexcept {

@@ -1,8 +1,8 @@
 // The plan decides how a handler's step comes on record (Context::step). Pure: steps.cpp asks the database.
 //
-//   unsent --on_sent()--> sent --the answer--> recorded or lost, for good
-//   sent --the answer was lost: on_look() finds the attempt's own record--> recorded
-//   sent --on_look() finds none--> unsent
+//   record --on_sent()--> look --the answer to the record--> recorded or lost, for good
+//   look --that answer was lost, and the attempt's own record is there--> recorded
+//   look --that answer was lost, and no record is there--> record
 #pragma once
 
 #include <iosfwd>
@@ -19,17 +19,15 @@ class RecordPlan {
     lost,      ///< the worker does not hold the attempt any more: the handler ends
   };
 
-  [[nodiscard]] Step next() const noexcept;
+  [[nodiscard]] Step next() const noexcept { return step_; }
   /// Call this before the record is sent: whatever fails after that may have taken effect.
-  void on_sent() noexcept { state_ = State::sent; }
-  void on_answer(bool is_held) noexcept { state_ = is_held ? State::recorded : State::lost; }
+  void on_sent();
+  void on_answer(bool is_held);
   /// A record of another attempt may arrive late. Its value differs from the value with which this attempt goes on.
-  void on_look(bool has_own_record) noexcept { state_ = has_own_record ? State::recorded : State::unsent; }
+  void on_look(bool has_own_record);
 
  private:
-  enum class State { unsent, sent, recorded, lost };
-
-  State state_ = State::unsent;
+  Step step_ = Step::record;
 };
 
 [[nodiscard]] std::string_view to_text(RecordPlan::Step step) noexcept;
