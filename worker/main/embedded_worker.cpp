@@ -261,7 +261,7 @@ class Worker::Impl {
   }
 
   const std::shared_ptr<spdlog::logger> log_;
-  runtime::WorkerSettings settings_;  // as the constructor made them
+  runtime::WorkerSettings settings_;  // changed by the constructor alone
   runtime::Definitions definitions_;  // moved from when the worker starts
   const std::function<void(const WorkerEnd&)> on_end_;
   const runtime::WakeFd stop_;

@@ -49,7 +49,7 @@ void Certainty::on_locked(TaskId id, TimePoint now) {
   unreleased_.push_back(id);
   if (state_ != State::sure && state_ != State::some_locked) return;  // otherwise all unknown tasks are given back soon
   state_ = State::some_locked;
-  give_back_at_ = std::min(give_back_at_, now + give_back_again_after);  // locked earlier: given back in its time
+  give_back_at_ = std::min(give_back_at_, now + give_back_again_after);  // earlier locked tasks keep their time
 }
 
 std::string_view to_text(Certainty::State state) noexcept {
