@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <dogged/client.hpp>
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 
 #include "retry/duration.hpp"

@@ -19,6 +19,7 @@
 
 #include <dogged/client.hpp>
 #include <dogged/custom_policy.hpp>
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/mutex.hpp>
 #include <dogged/detail/sql_call.hpp>
 #include <dogged/retry_options.hpp>

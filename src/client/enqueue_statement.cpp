@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/sql_call.hpp>
 

@@ -1,6 +1,7 @@
 // Describes nlohmann_json's exceptions without the values that some of them quote.
 #include <algorithm>
 
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 
 #include "retry/utf8.hpp"
@@ -109,13 +110,6 @@ std::size_t bytes_as_jsonb(std::string_view json_text) {
     }
   }
   return bytes;
-}
-
-std::string cut_for_message(std::string_view text) {
-  if (text.size() <= max_shown_key_bytes) return std::string{text};
-  std::string_view kept = text.substr(0, max_shown_key_bytes);
-  while (!kept.empty() && (static_cast<unsigned char>(text[kept.size()]) & 0xC0U) == 0x80U) kept.remove_suffix(1);
-  return std::string{kept} + "…";
 }
 
 JsonMistake describe_json_error(int id, std::string_view what) {

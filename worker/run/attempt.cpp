@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/registration.hpp>
 #include <dogged/detail/sql_call.hpp>

@@ -203,8 +203,8 @@ class PolicyName {
   std::size_t size_ = 0;
 };
 
-/// A function that the workers have registered under this name decides (<dogged/custom_policy.hpp>), and nobody else
-/// knows the delays. max_retries, the codes, circuits and budgets hold as with every policy.
+/// A function that the workers have registered under this name decides the delays (<dogged/custom_policy.hpp>). No
+/// other program knows them. max_retries, the codes, circuits and budgets hold as with every policy.
 struct Custom {
   PolicyName name{};
   int max_retries = 0;
@@ -286,10 +286,10 @@ struct DelayRange {
 
 /// `{"policy":"exponential","base_ms":30000,"multiplier":2.0,"max_retries":5,"max_delay_ms":3600000,
 ///   "jitter":{"kind":"proportional","proportion":0.25}}`; `policy_from_json` reads this text back.
-/// The function throws InvalidPolicy for text that is no JSON, an unknown key, a wrong type, a missing field, or a
-/// value out of its limits. `multiplier`, `max_delay_ms` and `jitter` may be missing: they have defaults. Of fixed, one
-/// form is written: `intervals_ms`, or `interval_ms` and `max_retries`. As text, so that a program may use
-/// nlohmann_json with any of its build options, or another library.
+/// The function throws InvalidPolicy for text that is no JSON, an unknown key, a wrong type, or a missing field. A
+/// value out of its limits is refused as well. `multiplier`, `max_delay_ms` and `jitter` may be missing: they have
+/// defaults. Of fixed, one form is written: `intervals_ms`, or `interval_ms` and `max_retries`. As text, so that a
+/// program may use nlohmann_json with any of its build options, or another library.
 [[nodiscard]] std::string policy_to_json(const RetryPolicy& policy);
 [[nodiscard]] RetryPolicy policy_from_json(std::string_view text);
 

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/error.hpp>
 
 namespace dogged::detail {
@@ -47,10 +48,6 @@ struct JsonMistake {
 /// type must be string, but is number". The pointer is there when JSON_DIAGNOSTICS is on, as the target dogged::worker
 /// sets it; a missing key is named either way.
 [[nodiscard]] JsonMistake describe_json_error(int id, std::string_view what);
-
-/// Keys, and pointers made of them, are shown up to here: they may be as long as they like.
-inline constexpr std::size_t max_shown_key_bytes = 256;
-[[nodiscard]] std::string cut_for_message(std::string_view text);
 
 /// How long JSON text is when PostgreSQL has written it out again: 1e308 comes as 5 characters and goes as 309.
 [[nodiscard]] std::size_t bytes_as_jsonb(std::string_view json_text);

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 #include <dogged/detail/policy_rules.hpp>
 #include <dogged/detail/refused.hpp>

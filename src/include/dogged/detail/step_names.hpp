@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <dogged/detail/json_text.hpp>
+#include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/mutex.hpp>
 #include <dogged/detail/names.hpp>
 
