@@ -116,6 +116,7 @@ enum class Mutant {
   budget_is_not_asked,                    ///< retries begin beyond the budget of their queue
   budget_that_is_not_refilled,            ///< for the budget, no time passes
   budget_of_first_runs,                   ///< first runs spend the budget of retries
+  renews_as_if_busy,                      ///< a worker without tasks renews its lease at each heartbeat
 };
 
 struct MutantRow {
@@ -231,6 +232,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(budget_is_not_asked), "G23"},
     MutantRow{DOGGED_MUTANT(budget_that_is_not_refilled), "G23"},
     MutantRow{DOGGED_MUTANT(budget_of_first_runs), "G23"},
+    MutantRow{DOGGED_MUTANT(renews_as_if_busy), "G14"},
 };
 #undef DOGGED_MUTANT
 

@@ -312,6 +312,11 @@ void no_live_lease_is_ended(std::size_t before, std::size_t now) {
   require(now == before, "G10", "no lease of a live worker is ended after an outage", now - before);
 }
 
+void a_worker_at_rest_asks_little(int worker, std::int64_t statements, std::int64_t limit) {
+  require(statements <= limit, "G14", "a worker that has nothing to do asks little", "worker ", worker, " has sent ",
+          statements, " statements, and may send ", limit);
+}
+
 std::size_t count_lost(const Database& database) {
   return static_cast<std::size_t>(std::count_if(database.attempts().begin(), database.attempts().end(),
                                                 [](const auto& row) { return row.second.outcome == "lost"; }));

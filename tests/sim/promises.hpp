@@ -46,6 +46,8 @@
 //     waits_for_a_notification.
 //     Beside it, as docs/queues.md says of a pause, in the calm: a queue is paused while claimed tasks wait for a
 //     thread: a_pause_holds_back_what_has_not_begun. Mutants: keeps_tasks_of_a_paused_queue, follows_no_pause.
+//     And the price, as docs/decisions/0012 says, at the end: workers rest: a_worker_at_rest_asks_little. Mutant:
+//     renews_as_if_busy.
 //   G15, after the faults: a_call_takes_effect_once.
 //     Mutants: call_that_takes_effect_again.
 //   G16, at each begin and report: nothing_begins_after_it_expired, no_retry_comes_after_expiry.
@@ -287,6 +289,8 @@ void a_shutdown_loses_nothing(std::size_t lost_before, const Database& database)
 /// The task has succeeded at its first attempt, although the server was away for less than a lease.
 void what_has_finished_counts(TaskId id, const Database& database);
 void no_live_lease_is_ended(std::size_t before, std::size_t now);
+/// The worker has sent `statements` while it had nothing to do.
+void a_worker_at_rest_asks_little(int worker, std::int64_t statements, std::int64_t limit);
 
 void no_task_is_put_off_for_ever(const PutOff& put_off, const Database& database, TimePoint now);
 /// By now: so many attempts have failed in a row since the circuit was closed in the generation before.

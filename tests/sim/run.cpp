@@ -636,6 +636,7 @@ class Run {
     // Last, so that the seeds of before go on as they did until here.
     if (scheduler_.chance(25)) a_queue_is_paused();
     if (scheduler_.chance(25)) leases_lapse_before_reports_are_written();
+    workers_rest();
   }
 
   /// A worker that was stopped, and stood still meanwhile, begins again late. If that is just when the server is back,
@@ -992,6 +993,31 @@ class Run {
     lose_server(scheduler_.between(3500ms, 6s));
     run_until(world_.server_is_back_at + 4s);
     for (const TaskId id : begun) promises::what_has_finished_counts(id, database_);
+  }
+
+  /// Nothing is left to do.
+  void workers_rest() {
+    until_all_have_ended();
+    run_until(scheduler_.now() + 10s);
+    std::vector<std::int64_t> before;
+    for (const auto& worker : workers_) before.push_back(worker->statements());
+    constexpr Duration time = 20s;
+    run_until(scheduler_.now() + time);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const std::int64_t asked = workers_[i]->statements() - before[i];
+      promises::a_worker_at_rest_asks_little(static_cast<int>(i) + 1, asked, most_statements_at_rest(time));
+    }
+  }
+
+  /// As docs/decisions/0012 counts them.
+  [[nodiscard]] std::int64_t most_statements_at_rest(Duration time) const {
+    const std::int64_t renewals = time / (lease_length / 3);
+    const std::int64_t of_upkeep = time / heartbeat;  // of the two workers that began first
+    // At each poll a claimer looks and reads its circuits. A claimer that only polls claims instead. Each second it
+    // also asks for due tasks, and reads the settings of queues.
+    const std::int64_t of_claimer = 2 * (time / poll_interval) + (world_.only_polls ? 2 * (time / 1s) : 0);
+    constexpr std::int64_t rare = 4;  // such as a comparison of declarations
+    return renewals + of_upkeep + of_claimer + rare;
   }
 
   /// A dead letter that is replayed, and a task of tomorrow that is rescheduled, begin when they are due.

@@ -985,7 +985,8 @@ void Worker::beat() {
         return on_lease(own.note_ended());
       }
       const Lease::Turn turn = own.note_renewed(asked_at, now());
-      life_->keeper.on_renewed(asked_at, own.until_next_renewal(heartbeat, holds_any()));
+      const bool is_busy = world_.mutant == Mutant::renews_as_if_busy || holds_any();
+      life_->keeper.on_renewed(asked_at, own.until_next_renewal(heartbeat, is_busy));
       on_lease(turn);
     };
   });

@@ -161,6 +161,8 @@ class Worker {
     return life_ ? std::optional{life_->lease.id()} : std::nullopt;
   }
   [[nodiscard]] const std::vector<std::string>& queues() const noexcept { return queues_; }
+  /// It has sent so many statements in all its lives.
+  [[nodiscard]] std::int64_t statements() const noexcept { return statements_; }
   /// Tasks of the queue, which it has claimed ahead, wait for a thread.
   [[nodiscard]] bool has_waiting(const std::string& queue) const;
   /// Another worker ends its lease.
