@@ -534,6 +534,9 @@ declare
   own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in insert_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
+  -- Asked within the insert: a statement of its own takes a hundredth of a call with its commit. The insert's snapshot will do.
+  -- This transaction has its id before that, so a worker that falls asleep later waits for its end (fall_asleep.sql).
+  has_sleeper pg_catalog.bool;
 begin
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
                                  args_version)
@@ -547,10 +550,11 @@ begin
                                                                  where d.name operator(pg_catalog.=) enqueue.name), 'default')
      and dogged.is_sound_task(enqueue.name, enqueue.run_at, enqueue.priority, enqueue.trace_context, enqueue.expires_at,
                               enqueue.tags, enqueue.parent_id, enqueue.args_version)
-     and dogged.json_bytes(enqueue.args, (select s.max_args_bytes from dogged.settings s)) operator(pg_catalog.<=)
-         (select s.max_args_bytes from dogged.settings s)
+     and (select dogged.json_bytes(enqueue.args, s.max_args_bytes) operator(pg_catalog.<=) s.max_args_bytes
+            from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
-  returning id, queue into new_id, queue_used;
+  returning id, queue, exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue)
+       into new_id, queue_used, has_sleeper;
 
   if new_id is null then
     perform dogged.refuse_task(
@@ -563,7 +567,7 @@ begin
 
   if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed' then
     perform dogged.end_enqueue_of_old_snapshot(array[queue_used]);
-  elsif exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue_used) then
+  elsif has_sleeper then
     perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
   end if;
 

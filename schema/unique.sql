@@ -395,8 +395,8 @@ begin
                                                 'default')
      and dogged.is_sound_task(enqueue_unique.name, enqueue_unique.run_at, enqueue_unique.priority, enqueue_unique.trace_context,
                               enqueue_unique.expires_at, enqueue_unique.tags, enqueue_unique.parent_id, enqueue_unique.args_version)
-     and dogged.json_bytes(enqueue_unique.args, (select s.max_args_bytes from dogged.settings s)) operator(pg_catalog.<=)
-         (select s.max_args_bytes from dogged.settings s)
+     and (select dogged.json_bytes(enqueue_unique.args, s.max_args_bytes) operator(pg_catalog.<=) s.max_args_bytes
+            from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
   returning queue into queue_used;
 
