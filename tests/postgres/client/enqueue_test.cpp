@@ -531,6 +531,24 @@ void with_backend_ended_under(TestDatabase& database, Call call) {
 
 }  // namespace
 
+// docs/decisions/0002: a worker that falls asleep after the look waits for the end of such a transaction.
+TEST_CASE("an enqueue of one task has its transaction id before it looks for sleeping workers") {
+  TestDatabase database;
+  Client client = database.client();
+  static constexpr db::Statement has_id{"has_id",
+                                        "select count(backend_xid)::text as value from pg_stat_activity where datname "
+                                        "= current_database() and application_name = 'dogged client'"};
+  std::thread caller;
+  database.connection().transaction([&] {
+    database.run("lock table dogged.workers");
+    caller = std::thread{[&] { client.enqueue(work, no_args); }};
+    db::Connection observer{database.settings()};
+    CHECK(eventually([&] { return !waiting_since(observer).empty(); }));
+    CHECK(test::Rows{observer.run(has_id)}.one().text("value") == "1");
+  });
+  caller.join();
+}
+
 TEST_CASE("a call whose connection breaks under its statement is made again, and enqueues once") {
   TestDatabase database;
   LoggedClient logged{database};
