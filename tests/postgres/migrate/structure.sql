@@ -1285,8 +1285,8 @@ declare
   own_transaction constant pg_catalog.xid8 := pg_catalog.pg_current_xact_id();  -- before an id is taken, as in insert_many
   new_id pg_catalog.int8;
   queue_used pg_catalog.text;
-  -- Asked within the insert: a statement of its own takes a hundredth of a call with its commit. The insert's snapshot will do.
-  -- This transaction has its id before that, so a worker that falls asleep later waits for its end (fall_asleep.sql).
+  -- Asked within the insert: a statement of its own takes a hundredth of a call with its commit. The insert's snapshot will do:
+  -- own_transaction comes first, so a worker that falls asleep later waits for the end of this transaction (fall_asleep.sql).
   has_sleeper pg_catalog.bool;
 begin
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
