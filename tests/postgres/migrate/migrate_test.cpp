@@ -186,6 +186,7 @@ TEST_CASE("a database that is newer than the program is refused by all, and left
 }
 
 TEST_CASE("a database without the schema is refused with the command that makes it") {
+  const TestDatabase migrated;  // makes the worker's role, if this test is the first of the server
   TestDatabase database{TestDatabase::Migrated::no};
   const auto error = refusal_of_client_and_worker(database);
   INFO(error.what());
