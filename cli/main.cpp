@@ -21,8 +21,8 @@
 #include "cli/render/json_object.hpp"
 #include "client/standard_descriptors.hpp"
 #include "db/conninfo.hpp"
-#include "retry/escaped.hpp"
-#include "retry/message.hpp"
+#include "text/escaped.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

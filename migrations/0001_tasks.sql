@@ -70,7 +70,7 @@ comment on column dogged.queues.name is 'Up to 128 of A-Z a-z 0-9 . _ : / - begi
 comment on column dogged.queues.created_at is 'When the queue was added.';
 
 -- Names that other programs show in logs and tables must not forge a line there. The characters are those of is_forging
--- in src/retry/escaped.hpp.
+-- in src/text/escaped.hpp.
 create function dogged.is_one_line(value text) returns boolean
 language sql immutable parallel safe return
   value !~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]';

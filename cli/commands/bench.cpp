@@ -15,7 +15,7 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
 #include "client/database_url.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
 #include "sql/circuit.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/io/letter_file.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
-#include "retry/escaped.hpp"
 #include "sql/dead.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged::cli {
 namespace {

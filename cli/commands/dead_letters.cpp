@@ -18,8 +18,8 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/progress_bar.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
 #include "sql/dead.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include "cli/options/time_option.hpp"
 #include "db/connection.hpp"
 #include "migrate/missing_role.hpp"
-#include "retry/duration.hpp"
 #include "sql/dead.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/io/line_reader.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
 #include "sql/commands.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::cli {
 namespace {

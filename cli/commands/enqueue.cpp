@@ -24,10 +24,10 @@
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
 #include "sql/commands.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/commands/command_tree.hpp"
 #include "cli/commands/commands.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

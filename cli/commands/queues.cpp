@@ -16,10 +16,10 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
-#include "retry/number_text.hpp"
 #include "sql/commands.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -18,9 +18,9 @@
 #include "cli/options/time_option.hpp"
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "sql/commands.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

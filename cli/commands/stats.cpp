@@ -9,9 +9,9 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "sql/commands.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

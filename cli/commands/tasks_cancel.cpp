@@ -14,9 +14,9 @@
 #include "cli/io/task_rows.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "sql/claim.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/io/standing.hpp"
 #include "cli/render/json_object.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "cli/render/progress_bar.hpp"
 #include "cli/render/text.hpp"
 #include "db/connection.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

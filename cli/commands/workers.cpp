@@ -9,8 +9,8 @@
 #include "cli/render/json_object.hpp"
 #include "cli/render/text.hpp"
 #include "db/connection.hpp"
-#include "retry/message.hpp"
 #include "sql/commands.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -15,11 +15,11 @@
 #include "db/clock_offset.hpp"
 #include "db/connection.hpp"
 #include "migrate/migrate.hpp"
-#include "retry/message.hpp"
 #include "sql/circuit.hpp"
 #include "sql/commands.hpp"
 #include "sql/doctor.hpp"
 #include "sql/exporter.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli::doctor {
 namespace {

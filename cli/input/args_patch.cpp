@@ -8,7 +8,7 @@
 #include <dogged/error.hpp>
 
 #include "cli/input/new_tasks.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::cli {
 namespace {

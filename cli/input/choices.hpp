@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/input/new_tasks.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 

@@ -13,8 +13,8 @@
 #include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <dogged/unique.hpp>
 
 #include "cli/render/moment.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 struct NewTask;

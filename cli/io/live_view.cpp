@@ -10,8 +10,8 @@
 #include <dogged/error.hpp>
 
 #include "cli/io/interrupt.hpp"
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <dogged/trace_context.hpp>
 
 #include "cli/render/story.hpp"
-#include "retry/number_text.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged::cli {
 namespace {

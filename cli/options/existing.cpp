@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "db/connection.hpp"
-#include "retry/message.hpp"
 #include "sql/commands.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

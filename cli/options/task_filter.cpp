@@ -13,8 +13,8 @@
 #include "cli/options/existing.hpp"
 #include "cli/options/time_option.hpp"
 #include "db/connection.hpp"
-#include "retry/message.hpp"
 #include "sql/commands.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include "cli/io/task_rows.hpp"
 #include "client/enqueue_statement.hpp"
 #include "db/connection.hpp"
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
 #include "sql/commands.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

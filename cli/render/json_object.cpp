@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "retry/escaped.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged::cli {
 

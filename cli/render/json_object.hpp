@@ -1,6 +1,6 @@
 // JSON objects written member by member. Documents that the database holds go through as the text that they are: parsed
 // and written again, numbers would lose digits. Characters that a terminal could obey, or that turn the direction of a
-// text, are escaped everywhere (retry/escaped.hpp).
+// text, are escaped everywhere (text/escaped.hpp).
 #pragma once
 
 #include <cstdint>

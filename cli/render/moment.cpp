@@ -9,7 +9,7 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::cli {
 namespace {

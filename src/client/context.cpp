@@ -2,7 +2,7 @@
 #include <dogged/context.hpp>
 #include <dogged/error.hpp>
 
-#include "retry/number_text.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 

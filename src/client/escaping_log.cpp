@@ -8,7 +8,7 @@
 #include <spdlog/formatter.h>
 #include <spdlog/sinks/sink.h>
 
-#include "retry/escaped.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged {
 namespace {

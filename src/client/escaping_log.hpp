@@ -9,7 +9,7 @@
 namespace dogged {
 
 /// A logger with the name, the present level and the sinks of `log`. Messages reach the sinks escaped
-/// (retry/escaped.hpp).
+/// (text/escaped.hpp).
 [[nodiscard]] std::shared_ptr<spdlog::logger> escaping(const std::shared_ptr<spdlog::logger>& log);
 
 }  // namespace dogged

@@ -13,9 +13,9 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/escaped.hpp"
-#include "retry/event_line.hpp"
-#include "retry/message.hpp"
+#include "text/escaped.hpp"
+#include "text/event_line.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

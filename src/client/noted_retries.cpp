@@ -4,8 +4,8 @@
 #include <dogged/exception_mapper.hpp>
 #include <dogged/retry_metrics.hpp>
 
-#include "retry/event_line.hpp"
 #include "retry/failure_code.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged {
 namespace {

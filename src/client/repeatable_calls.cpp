@@ -13,8 +13,8 @@
 #include "client/passing_error.hpp"
 #include "db/errors.hpp"
 #include "migrate/migrate.hpp"
-#include "retry/escaped.hpp"
 #include "sql/client.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged {
 namespace {

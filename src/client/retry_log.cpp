@@ -5,8 +5,8 @@
 
 #include <dogged/retry_log.hpp>
 
-#include "retry/event_line.hpp"
 #include "retry/failure_code.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged {
 

@@ -2,7 +2,7 @@
 #include <dogged/error.hpp>
 
 #include "db/settings.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::db {
 namespace {

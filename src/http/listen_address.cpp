@@ -7,7 +7,7 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::http {
 namespace {

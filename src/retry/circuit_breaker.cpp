@@ -4,7 +4,7 @@
 
 #include <dogged/circuit_breaker.hpp>
 
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <dogged/circuit_breaker_settings.hpp>
 
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged {
 namespace {

@@ -9,8 +9,8 @@
 #include <dogged/detail/classification_tables.hpp>
 #include <dogged/retry_after.hpp>
 
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "retry/number_text.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -1,8 +1,8 @@
 // Jitter to text and back.
 #include "retry/jitter_text.hpp"
 
-#include "retry/duration.hpp"
-#include "retry/number_text.hpp"
+#include "text/duration.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 

@@ -3,7 +3,7 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 

@@ -14,7 +14,7 @@
 #include <dogged/detail/mutex.hpp>
 #include <dogged/metrics.hpp>
 
-#include "retry/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace dogged {
 

@@ -8,10 +8,10 @@
 #include <dogged/detail/policy_rules.hpp>
 #include <dogged/policy.hpp>
 
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
-#include "retry/number_text.hpp"
 #include "retry/policy_fields.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

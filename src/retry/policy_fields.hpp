@@ -13,7 +13,7 @@
 #include <dogged/error.hpp>
 #include <dogged/policy.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 

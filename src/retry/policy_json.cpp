@@ -9,8 +9,8 @@
 #include <dogged/error.hpp>
 #include <dogged/policy.hpp>
 
-#include "retry/message.hpp"
 #include "retry/policy_fields.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

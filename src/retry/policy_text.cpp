@@ -6,11 +6,11 @@
 
 #include <dogged/policy.hpp>
 
-#include "retry/duration.hpp"
 #include "retry/jitter_text.hpp"
-#include "retry/message.hpp"
-#include "retry/number_text.hpp"
 #include "retry/policy_fields.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <dogged/resolved_retry_config.hpp>
 
-#include "retry/duration.hpp"
 #include "retry/jitter_text.hpp"
-#include "retry/number_text.hpp"
 #include "retry/retry_config_fields.hpp"
 #include "retry/retry_environment.hpp"
 #include "retry/retry_settings_json.hpp"
+#include "text/duration.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -6,8 +6,8 @@
 #include <dogged/error.hpp>
 #include <dogged/retry_budget.hpp>
 
-#include "retry/duration.hpp"
-#include "retry/number_text.hpp"
+#include "text/duration.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -7,10 +7,10 @@
 #include <dogged/detail/policy_rules.hpp>
 #include <dogged/retry_config.hpp>
 
-#include "retry/duration.hpp"
 #include "retry/jitter_text.hpp"
-#include "retry/number_text.hpp"
 #include "retry/retry_config_fields.hpp"
+#include "text/duration.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -10,7 +10,7 @@
 #include <dogged/error.hpp>
 #include <dogged/resolved_retry_config.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 

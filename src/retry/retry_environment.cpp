@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "retry/message.hpp"
-#include "retry/number_text.hpp"
 #include "retry/retry_config_fields.hpp"
+#include "text/message.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged {
 namespace {

@@ -6,9 +6,9 @@
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/custom_delay.hpp"
-#include "retry/duration.hpp"
 #include "retry/failure_code.hpp"
 #include "retry/replaced_delay.hpp"
+#include "text/duration.hpp"
 
 namespace dogged {
 

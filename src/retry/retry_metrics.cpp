@@ -14,10 +14,10 @@
 #include <dogged/retry_metrics.hpp>
 
 #include "retry/duration_counts.hpp"
-#include "retry/message.hpp"
 #include "retry/metric_series.hpp"
 #include "retry/policy_fields.hpp"
 #include "retry/prometheus_text.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

@@ -4,7 +4,7 @@
 #include <dogged/error.hpp>
 #include <dogged/retry_config.hpp>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

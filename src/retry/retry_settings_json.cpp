@@ -12,11 +12,11 @@
 
 #include <dogged/detail/names.hpp>
 
-#include "retry/duration.hpp"
 #include "retry/jitter_text.hpp"
-#include "retry/message.hpp"
 #include "retry/named_code_sets.hpp"
 #include "retry/retry_config_fields.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

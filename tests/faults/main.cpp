@@ -8,8 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "retry/duration.hpp"
 #include "run.hpp"
+#include "text/duration.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "fuzz.hpp"
 #include "lifecycle/lifecycle.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 using namespace dogged;
 

@@ -1,5 +1,5 @@
 // Durations as people write them.
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 #include <charconv>
 #include <cmath>

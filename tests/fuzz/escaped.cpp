@@ -1,5 +1,5 @@
 // Text from outside on its way into a log, and JSON on its way to a terminal.
-#include "retry/escaped.hpp"
+#include "text/escaped.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 #include "cli/input/new_tasks.hpp"
 #include "cli/render/moment.hpp"
 #include "fuzz.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 using nlohmann::json;
 using namespace dogged;

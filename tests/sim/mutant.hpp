@@ -142,7 +142,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(release_that_forgets_a_cancel), "G12", 8},
     MutantRow{DOGGED_MUTANT(rescue_of_live_leases), "G7", 1},
     MutantRow{DOGGED_MUTANT(rescue_forgets_claims), "G1", 15},
-    MutantRow{DOGGED_MUTANT(rescue_that_wakes_nobody), "G5", 53},
+    MutantRow{DOGGED_MUTANT(rescue_that_wakes_nobody), "G5", 100},
     MutantRow{DOGGED_MUTANT(loss_without_a_row), "G3", 15},
     MutantRow{DOGGED_MUTANT(loss_that_does_not_count), "G6", 62},
     MutantRow{DOGGED_MUTANT(lease_ended_before_its_lapse), "G7", 25},

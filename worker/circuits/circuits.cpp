@@ -11,8 +11,8 @@
 
 #include "circuit/shared_circuit.hpp"
 #include "client/log_event.hpp"
-#include "retry/duration.hpp"
 #include "tasks/definition.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 

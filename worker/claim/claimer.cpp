@@ -11,11 +11,11 @@
 #include "claim/statements.hpp"
 #include "client/log_event.hpp"
 #include "db/errors.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "retry/operation_counts.hpp"
 #include "sql/claim.hpp"
 #include "tasks/definition.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -8,10 +8,10 @@
 #include "claim/core/release_verdict.hpp"
 #include "client/log_event.hpp"
 #include "lease/who_holds.hpp"
-#include "retry/counted.hpp"
-#include "retry/event_line.hpp"
 #include "sql/claim.hpp"
 #include "tasks/attempt_logger.hpp"
+#include "text/counted.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -13,9 +13,9 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/message.hpp"
 #include "retry/retry_config_fields.hpp"
 #include "retry/retry_settings_json.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

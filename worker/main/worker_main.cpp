@@ -28,10 +28,10 @@
 #include "db/conninfo.hpp"
 #include "main/worker_options.hpp"
 #include "main/worker_settings.hpp"
-#include "retry/duration.hpp"
-#include "retry/escaped.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/schedules.hpp"
+#include "text/duration.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged {
 namespace {

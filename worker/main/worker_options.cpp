@@ -15,9 +15,9 @@
 #include "http/listen_address.hpp"
 #include "main/queues_text.hpp"
 #include "main/worker_settings.hpp"
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
 #include "retry/messaging_names.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

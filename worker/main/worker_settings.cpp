@@ -12,11 +12,11 @@
 #include "client/log_event.hpp"
 #include "db/conninfo.hpp"
 #include "main/configured_retries.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
-#include "retry/escaped.hpp"
-#include "retry/message.hpp"
 #include "tasks/custom_policies.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
+#include "text/escaped.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -7,7 +7,7 @@
 #include <dogged/policy.hpp>
 #include <dogged/retry_metrics.hpp>
 
-#include "retry/event_line.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -14,12 +14,12 @@
 
 #include "base/first_defect.hpp"
 #include "client/log_event.hpp"
-#include "retry/counted.hpp"
 #include "run/attempt.hpp"
 #include "run/core/ending.hpp"
 #include "run/stop_signal.hpp"
 #include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::runtime {
 

@@ -12,7 +12,6 @@
 #include "db/errors.hpp"
 #include "migrate/migrate.hpp"
 #include "migrate/missing_role.hpp"
-#include "retry/duration.hpp"
 #include "runtime/common.hpp"
 #include "runtime/core/registering.hpp"
 #include "sql/claim.hpp"
@@ -21,6 +20,7 @@
 #include "tasks/definition.hpp"
 #include "tasks/published.hpp"
 #include "tasks/served_queues.hpp"
+#include "text/duration.hpp"
 #include "upkeep/declared_schedules.hpp"
 
 namespace dogged::runtime {

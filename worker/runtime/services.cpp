@@ -11,9 +11,9 @@
 #include "claim/inbox.hpp"
 #include "client/log_event.hpp"
 #include "lease/keeper_inbox.hpp"
-#include "retry/duration.hpp"
 #include "step/handler_session.hpp"
 #include "step/steps.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 

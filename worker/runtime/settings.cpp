@@ -3,7 +3,7 @@
 
 #include <dogged/error.hpp>
 
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 

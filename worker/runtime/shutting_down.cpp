@@ -8,12 +8,12 @@
 #include "base/session.hpp"
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
 #include "runtime/common.hpp"
 #include "runtime/services.hpp"
 #include "sql/claim.hpp"
 #include "sql/registration.hpp"
 #include "tasks/attempt_logger.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 namespace {

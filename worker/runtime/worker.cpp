@@ -9,12 +9,12 @@
 #include <poll.h>
 
 #include "client/log_event.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "runtime/common.hpp"
 #include "runtime/registrar.hpp"
 #include "runtime/services.hpp"
 #include "tasks/definition.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -4,8 +4,8 @@
 #include <new>
 #include <string_view>
 
-#include "retry/event_line.hpp"
 #include "tasks/definition.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged::runtime {
 namespace {

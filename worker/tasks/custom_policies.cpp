@@ -11,7 +11,7 @@
 #include <dogged/error.hpp>
 
 #include "client/log_event.hpp"
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -12,9 +12,9 @@
 #include <dogged/detail/registration.hpp>
 #include <dogged/resolved_retry_config.hpp>
 
-#include "retry/duration.hpp"
-#include "retry/message.hpp"
 #include "tasks/custom_policies.hpp"
+#include "text/duration.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

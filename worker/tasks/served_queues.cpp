@@ -9,10 +9,10 @@
 
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
-#include "retry/counted.hpp"
-#include "retry/message.hpp"
 #include "sql/registration.hpp"
 #include "tasks/definition.hpp"
+#include "text/counted.hpp"
+#include "text/message.hpp"
 
 namespace dogged::runtime {
 namespace {

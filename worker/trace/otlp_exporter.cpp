@@ -11,8 +11,8 @@
 #include "client/log_event.hpp"
 #include "db/errors.hpp"
 #include "http/block_sigpipe.hpp"
-#include "retry/counted.hpp"
-#include "retry/escaped.hpp"
+#include "text/counted.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "retry/message.hpp"
-#include "retry/number_text.hpp"
+#include "text/message.hpp"
+#include "text/number_text.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -8,8 +8,8 @@
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "retention/retention.hpp"
-#include "retry/counted.hpp"
 #include "sql/retention.hpp"
+#include "text/counted.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -16,10 +16,10 @@
 #include "db/errors.hpp"
 #include "report/completion.hpp"
 #include "report/recorded.hpp"
-#include "retry/counted.hpp"
 #include "sql/report.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/core/claimed_task.hpp"
+#include "text/counted.hpp"
 #include "upkeep/core/lost_report.hpp"
 #include "upkeep/core/rescue_tasks.hpp"
 

@@ -9,10 +9,10 @@
 #include "client/log_event.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
-#include "retry/duration.hpp"
-#include "retry/event_line.hpp"
 #include "sql/upkeep.hpp"
 #include "tasks/definition.hpp"
+#include "text/duration.hpp"
+#include "text/event_line.hpp"
 
 namespace dogged::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "evidence.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::faults {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "random.hpp"
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::faults {
 namespace {

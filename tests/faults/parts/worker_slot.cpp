@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "retry/duration.hpp"
 #include "tasks.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::faults {
 

@@ -375,7 +375,8 @@ Action run_to(World& world, Step step) {
 
 }  // namespace
 
-TEST_CASE("no wake-up is missed, however a transaction that enqueues a task and the claimer take turns") {
+TEST_CASE("no wake-up is missed, however a transaction that enqueues a task and the claimer take turns",
+          "[one_thread]") {
   CHECK(explore(World{}) > 10'000);
 }
 

@@ -93,7 +93,8 @@ struct Expected {
 
 }  // namespace
 
-TEST_CASE("a lease lapses by time alone, is never held again once it has ended, and counts from when it was asked") {
+TEST_CASE("a lease lapses by time alone, is never held again once it has ended, and counts from when it was asked",
+          "[one_thread]") {
   const std::vector<Event> events{{Event::What::renewed, 0s},
                                   {Event::What::renewed, 3s},
                                   {Event::What::renewed, 12s},

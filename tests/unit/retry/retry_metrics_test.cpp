@@ -25,9 +25,9 @@ using Snapshot = RetryMetricsSnapshot;
 
 namespace {
 
-constexpr Exponential policy{.base = 1s, .max_retries = 3, .jitter = Jitter::none()};
+constexpr Exponential three_retries{.base = 1s, .max_retries = 3, .jitter = Jitter::none()};
 
-const RetryPolicy as_variant = policy;
+const RetryPolicy as_variant = three_retries;
 constexpr RetrySource mail{RetrySource::Kind::task, "mail"};
 const Snapshot::Source mail_source{RetrySource::Kind::task, "mail"};
 const Snapshot::Source unnamed{RetrySource::Kind::operation, "other"};
@@ -35,7 +35,7 @@ const Snapshot::Source unnamed{RetrySource::Kind::operation, "other"};
 /// A first attempt of the task that failed.
 void fail(RetryMetrics& metrics, std::string_view code) { metrics.failed({mail, as_variant}, code, true); }
 
-struct Expected {
+struct GoodOrBad {
   bool is_good;
   [[nodiscard]] bool has_value() const { return is_good; }
   [[nodiscard]] int operator*() const { return 1; }
@@ -44,24 +44,29 @@ struct Expected {
 
 std::uint64_t sum_of(const auto& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }
 
-/// The values of a label in a family, read back from the text, and the sum of the samples that have each.
-std::map<std::string, double> values(const RetryMetrics& metrics, const std::string& family, const std::string& label) {
+using Page = decltype(support::ExpositionReader::read(""));
+
+Page page_of(const RetryMetrics& metrics) { return support::ExpositionReader::read(metrics.to_prometheus_text()); }
+
+/// The values of a label in a family, and the sum of the samples that have each.
+std::map<std::string, double> values(const Page& page, const std::string& family, const std::string& label) {
   std::map<std::string, double> result;
-  const auto text = support::ExpositionReader::read(metrics.to_prometheus_text());
-  for (const auto& sample : text.at(family).samples) {
-    result[sample.labels.at(label)] += sample.value;
-  }
+  for (const auto& sample : page.at(family).samples) result[sample.labels.at(label)] += sample.value;
   return result;
+}
+
+std::map<std::string, double> values(const RetryMetrics& metrics, const std::string& family, const std::string& label) {
+  return values(page_of(metrics), family, label);
 }
 
 }  // namespace
 
 TEST_CASE("retries are counted by policy and number") {
   RetryMetrics metrics;
-  for (const int retry : {10, 2, 2, 20}) metrics.retry_scheduled(mail, policy, retry, 1s);
+  for (const int retry : {10, 2, 2, 20}) metrics.retry_scheduled(mail, three_retries, retry, 1s);
   metrics.retry_scheduled(mail, Linear{}, 1, 1s);
   metrics.retry_scheduled(mail, Fixed{}, 1, 1s);
-  for (const RetryPolicy& each : {RetryPolicy{policy}, RetryPolicy{Fixed{}}, RetryPolicy{NoRetry{}}}) {
+  for (const RetryPolicy& each : {RetryPolicy{three_retries}, RetryPolicy{Fixed{}}, RetryPolicy{NoRetry{}}}) {
     metrics.succeeded({mail, each, 1});
   }
   const Snapshot snapshot = metrics.snapshot();
@@ -78,7 +83,7 @@ TEST_CASE("retries are counted by policy and number") {
 TEST_CASE("retry numbers that no policy has are counted as other") {
   RetryMetrics metrics;
   for (const int retry : {0, -1, 21, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
-    metrics.retry_scheduled(mail, policy, retry, 1s);
+    metrics.retry_scheduled(mail, three_retries, retry, 1s);
   }
   CHECK(metrics.snapshot().retries == std::vector<Snapshot::Retries>{{mail_source, "exponential", "other", 5}});
 }
@@ -86,8 +91,8 @@ TEST_CASE("retry numbers that no policy has are counted as other") {
 TEST_CASE("a delay is in the first bucket whose bound is not below it") {
   for (std::size_t i = 0; i < retry_delay_buckets.size(); ++i) {
     RetryMetrics metrics;
-    metrics.retry_scheduled(mail, policy, 1, retry_delay_buckets[i]);
-    metrics.retry_scheduled(mail, policy, 1, retry_delay_buckets[i] + 1ms);
+    metrics.retry_scheduled(mail, three_retries, 1, retry_delay_buckets[i]);
+    metrics.retry_scheduled(mail, three_retries, 1, retry_delay_buckets[i] + 1ms);
     const auto delays = metrics.snapshot().delays.at(0);
     CHECK(delays.counts[i] == 1);
     CHECK(delays.counts[i + 1] == 1);
@@ -104,7 +109,7 @@ TEST_CASE("the buckets go up from 1 ms to 24 h") {
 
 TEST_CASE("a negative delay is counted as 0") {
   RetryMetrics metrics;
-  metrics.retry_scheduled(mail, policy, 1, milliseconds::min());
+  metrics.retry_scheduled(mail, three_retries, 1, milliseconds::min());
   CHECK(metrics.snapshot().delays.at(0).counts[0] == 1);
   CHECK(metrics.snapshot().delays.at(0).sum == 0ms);
 }
@@ -112,7 +117,7 @@ TEST_CASE("a negative delay is counted as 0") {
 TEST_CASE("a histogram's buckets add up to its count, in seconds and in ascending order") {
   RetryMetrics metrics;
   for (const milliseconds delay : {0ms, 1ms, 1500ms, milliseconds{24h}, milliseconds{25h}}) {
-    metrics.retry_scheduled(mail, policy, 1, delay);
+    metrics.retry_scheduled(mail, three_retries, 1, delay);
   }
   const auto text = support::ExpositionReader::read(metrics.to_prometheus_text());
   const auto& family = text.at("queue_retry_delay_seconds");
@@ -169,7 +174,7 @@ TEST_CASE("the text of metrics that counted nothing has every family and no samp
 
 TEST_CASE("the text is what Prometheus's format says, letter by letter") {
   RetryMetrics metrics;
-  metrics.retry_scheduled(mail, policy, 2, 1s);
+  metrics.retry_scheduled(mail, three_retries, 2, 1s);
   metrics.succeeded({mail, as_variant, 2, 3s});
   metrics.failed({{RetrySource::Kind::operation, "fetch"}, as_variant, 1}, "HTTP_500", true);
   metrics.failed({mail, as_variant}, "HTTP_404", false);
@@ -215,8 +220,8 @@ TEST_CASE("a retry whose duration nobody knows is counted, and has no duration")
 
 TEST_CASE("a task and an operation of the same name are counted apart") {
   RetryMetrics metrics;
-  metrics.retry_scheduled(mail, policy, 1, 1s);
-  metrics.retry_scheduled({RetrySource::Kind::operation, "mail"}, policy, 1, 1s);
+  metrics.retry_scheduled(mail, three_retries, 1, 1s);
+  metrics.retry_scheduled({RetrySource::Kind::operation, "mail"}, three_retries, 1, 1s);
   metrics.succeeded({{RetrySource::Kind::operation, "mail"}, as_variant, 1});
   const Snapshot::Source operation{RetrySource::Kind::operation, "mail"};
   CHECK(metrics.snapshot().retries ==
@@ -325,7 +330,7 @@ TEST_CASE("a family has at most 1000 series with error codes, 1000 without them,
                    Snapshot::DeadLetters{"other", "other", "other", many - 2 * limits::metric_series}) == 1);
 }
 
-TEST_CASE("each family of retries has at most 1000 tasks, and counts the attempts of the others") {
+TEST_CASE("each family of retries has at most 1000 tasks, and counts the attempts of the others", "[one_thread]") {
   RetryMetrics metrics;
   constexpr int many = 10'000;
   for (int id = 0; id < many; ++id) {
@@ -335,10 +340,11 @@ TEST_CASE("each family of retries has at most 1000 tasks, and counts the attempt
     metrics.succeeded({source, as_variant, 1, 1ms});
     metrics.failed({source, as_variant, 1, 1ms}, "CODE", true);
   }
+  const Page page = page_of(metrics);
   for (const char* family : {"queue_retry_attempts_total", "queue_retry_successes_total", "queue_retry_failures_total",
                              "queue_errors_total"}) {
     CAPTURE(family);
-    const auto tasks = values(metrics, family, "task");
+    const auto tasks = values(page, family, "task");
     CHECK(tasks.size() <= 2 * limits::metric_series + 1);
     CHECK(tasks.count("other") == 1);
     CHECK(std::accumulate(tasks.begin(), tasks.end(), 0.0,
@@ -380,7 +386,7 @@ TEST_CASE("counts of several threads at once add up exactly") {
     for (int i = 0; i < rounds; ++i) {
       fail(metrics, "CODE_" + std::to_string(i % 1200));
       metrics.dead_lettered("mail", "mail", "SAME");
-      metrics.retry_scheduled(mail, policy, i % 20 + 1, 3ms);
+      metrics.retry_scheduled(mail, three_retries, i % 20 + 1, 3ms);
       if (i % 500 == 0) (void)metrics.snapshot();
     }
   };
@@ -469,7 +475,7 @@ TEST_CASE("retry counts failures by code, retries by number, and the success tha
   options.operation = "fetch";
   int calls = 0;
   const auto result = retry(
-      policy,
+      three_retries,
       [&] {
         world.now += 10ms;
         if (++calls == 1) throw std::system_error{std::make_error_code(std::errc::connection_refused)};
@@ -492,7 +498,7 @@ TEST_CASE("retry counts failures by code, retries by number, and the success tha
 
 TEST_CASE("a first attempt that succeeds is not counted") {
   RetryMetrics metrics;
-  (void)retry(policy, [] {}, {.metrics = &metrics});
+  (void)retry(three_retries, [] {}, {.metrics = &metrics});
   CHECK(metrics.snapshot().successes.empty());
   CHECK(metrics.snapshot().retries.empty());
 }
@@ -504,9 +510,9 @@ TEST_CASE("failures that are not retried are counted, and no retry with them") {
   options.metrics = &metrics;
   const auto no = [](const std::exception_ptr&) { return false; };
   (void)retry_if(
-      policy, []() -> int { throw std::bad_alloc{}; }, no, options);
+      three_retries, []() -> int { throw std::bad_alloc{}; }, no, options);
   (void)retry(
-      policy, [] { return Expected{false}; }, options);
+      three_retries, [] { return GoodOrBad{false}; }, options);
   const Snapshot snapshot = metrics.snapshot();
   CHECK(snapshot.errors == std::vector<Snapshot::Errors>{{unnamed, "permanent", "OUT_OF_MEMORY", 1},
                                                          {unnamed, "transient", "UNHANDLED_EXCEPTION", 4}});
@@ -521,7 +527,7 @@ TEST_CASE("a retry that the deadline leaves no time for is not counted") {
   options.metrics = &metrics;
   options.deadline = world.now + 1s;
   (void)retry(
-      policy, []() -> int { throw std::runtime_error{"?"}; }, options);
+      three_retries, []() -> int { throw std::runtime_error{"?"}; }, options);
   CHECK(metrics.snapshot().errors.size() == 1);
   CHECK(metrics.snapshot().retries.empty());
 }
@@ -545,13 +551,13 @@ TEST_CASE("an attempt that failed after its time is counted as TIMEOUT") {
 TEST_CASE("an error is transient if the retry was stopped or its condition threw before there was a verdict") {
   RetryMetrics metrics;
   std::stop_source stop;
-  (void)retry(policy,
+  (void)retry(three_retries,
               [&]() -> int {
                 stop.request_stop();
                 throw std::bad_alloc{};
               },
               {.stop = stop.get_token(), .metrics = &metrics});
   const auto throws = [](const std::exception_ptr&) -> bool { throw std::runtime_error{"no verdict"}; };
-  (void)retry_if(policy, []() -> int { throw std::bad_alloc{}; }, throws, {.metrics = &metrics});
+  (void)retry_if(three_retries, []() -> int { throw std::bad_alloc{}; }, throws, {.metrics = &metrics});
   CHECK(metrics.snapshot().errors == std::vector<Snapshot::Errors>{{unnamed, "transient", "OUT_OF_MEMORY", 2}});
 }

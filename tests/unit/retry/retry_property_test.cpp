@@ -10,9 +10,9 @@
 
 #include <dogged/policy.hpp>
 
-#include "retry/duration.hpp"
 #include "support/catch.hpp"
 #include "support/property.hpp"
+#include "text/duration.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;

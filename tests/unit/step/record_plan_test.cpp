@@ -57,7 +57,9 @@ void walk(RecordWorld world, int statements, const std::string& trace) {
 
 }  // namespace
 
-TEST_CASE("a step is recorded once, whatever statements and answers are lost") { walk({}, 8, "a step:"); }
+TEST_CASE("a step is recorded once, whatever statements and answers are lost", "[one_thread]") {
+  walk({}, 8, "a step:");
+}
 
 TEST_CASE("a worker looks before it records a step again, and goes on if the record is there") {
   RecordPlan plan;

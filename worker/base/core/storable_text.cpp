@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "retry/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace dogged::runtime {
 

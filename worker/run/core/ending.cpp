@@ -8,9 +8,9 @@
 
 #include "base/core/storable_text.hpp"
 #include "client/json_limit.hpp"
-#include "retry/counted.hpp"
-#include "retry/duration.hpp"
 #include "tasks/definition.hpp"
+#include "text/counted.hpp"
+#include "text/duration.hpp"
 
 namespace dogged::runtime {
 namespace {

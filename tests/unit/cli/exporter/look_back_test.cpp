@@ -78,7 +78,8 @@ void walk(int length, Check check) {
 
 }  // namespace
 
-TEST_CASE("each row that becomes visible within the look back counts once, whenever the exporter is scraped") {
+TEST_CASE("each row that becomes visible within the look back counts once, whenever the exporter is scraped",
+          "[one_thread]") {
   walk(4, [](std::vector<std::int64_t> times) {
     const std::int64_t last = times.back();
     for (const std::int64_t more : {20, 40, 60, 100})
@@ -95,7 +96,7 @@ TEST_CASE("each row that becomes visible within the look back counts once, whene
   });
 }
 
-TEST_CASE("the next reading counts a row that becomes visible within five seconds") {
+TEST_CASE("the next reading counts a row that becomes visible within five seconds", "[one_thread]") {
   walk(4, [](const std::vector<std::int64_t>& times) {
     Readings readings{rows_until(times.back())};
     for (const std::int64_t at : times) readings.read(at);

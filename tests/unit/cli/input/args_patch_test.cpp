@@ -102,7 +102,7 @@ TEST_CASE("a text that is no patch is refused, and the mistake is named") {
   CHECK(contains(error_of_patch(R"([{"op": "add", "path": "/a"}])").message(), "it has no value"));
 }
 
-TEST_CASE("documents that are nested without end are refused, and not followed") {
+TEST_CASE("documents that are nested without end are refused, and not followed", "[one_thread]") {
   const std::string patch = R"([{"op": "add", "path": "", "value": 1}])";
   CHECK(patched(patch, nested(1000)) == "1");
   CHECK(contains(why_it_does_not_apply(patch, nested(1001)), "nested deeper than 1000 levels"));

@@ -322,7 +322,7 @@ TEST_CASE("mistakes in a line are named") {
   CHECK(contains(message_of(""), "is empty"));
 }
 
-TEST_CASE("a document of any depth is read without a stack") {
+TEST_CASE("a document of any depth is read without a stack", "[one_thread]") {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   CHECK_NOTHROW(require_json("ARGS", deep));
   PointerTexts pointers;

@@ -1,6 +1,6 @@
 // Durations to and from text. The number before each unit is read in whole milliseconds, so that nothing is
 // rounded.
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 namespace dogged {
 namespace {

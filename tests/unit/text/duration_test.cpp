@@ -1,5 +1,5 @@
 // Durations to and from text.
-#include "retry/duration.hpp"
+#include "text/duration.hpp"
 
 #include <string>
 #include <utility>

@@ -1,9 +1,9 @@
 // See escaped.hpp.
-#include "retry/escaped.hpp"
+#include "text/escaped.hpp"
 
 #include <cstddef>
 
-#include "retry/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace dogged {
 namespace {

@@ -1,10 +1,10 @@
 // See event_line.hpp.
-#include "retry/event_line.hpp"
+#include "text/event_line.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "retry/escaped.hpp"
+#include "text/escaped.hpp"
 
 namespace dogged {
 namespace {

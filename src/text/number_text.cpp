@@ -1,5 +1,5 @@
 // Floating-point numbers to text and back.
-#include "retry/number_text.hpp"
+#include "text/number_text.hpp"
 
 #include <algorithm>
 #include <array>

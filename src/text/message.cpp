@@ -1,5 +1,5 @@
 // The wording of error messages.
-#include "retry/message.hpp"
+#include "text/message.hpp"
 
 #include <algorithm>
 #include <cstddef>

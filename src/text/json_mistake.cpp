@@ -4,7 +4,7 @@
 #include <dogged/detail/cut_for_message.hpp>
 #include <dogged/detail/json_text.hpp>
 
-#include "retry/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace dogged::detail {
 namespace {

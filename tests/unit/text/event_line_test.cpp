@@ -1,5 +1,5 @@
 // Lines of the log for programs: whatever a value contains, the line stays one line and gives the value back.
-#include "retry/event_line.hpp"
+#include "text/event_line.hpp"
 
 #include <string>
 #include <utility>
