@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
+#include "support/wrong_urls.hpp"
 
 using namespace dogged;
 using test::contains;
@@ -21,8 +22,10 @@ using test::does_nothing;
 using test::error_of;
 using test::other_work;
 using test::registered;
+using test::shows_password;
 using test::TestDatabase;
 using test::work;
+using test::wrong_urls;
 
 namespace {
 
@@ -31,18 +34,6 @@ constexpr Task<nlohmann::json> third{"third"};
 ConnectionError refusal_of(const std::string& url) {
   return error_of<ConnectionError>([&] { (void)Client{url}; });
 }
-
-/// Each has the password t0psecret-w0rd in it, and names no server that there is.
-std::vector<std::string> wrong_urls() {
-  std::ifstream file{DOGGED_SOURCE_DIR "/tests/support/wrong_urls.txt"};
-  std::vector<std::string> urls;
-  for (std::string line; std::getline(file, line);) urls.push_back(line);
-  if (urls.size() < 20) throw std::logic_error("there are no wrong URLs");
-  return urls;
-}
-
-/// No piece of the password, also where an error shows its ends or its beginning alone.
-bool shows_password(std::string_view text) { return contains(text, "t0psecret") || contains(text, "w0rd"); }
 
 struct Ended {
   int status = 0;
