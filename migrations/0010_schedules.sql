@@ -81,7 +81,7 @@ comment on column dogged.schedules.declared_at is 'When that declaration was fir
 comment on column dogged.schedules.created_at is 'When it was created.';
 comment on column dogged.schedules.changed_at is 'When its settings were last changed.';
 
--- Unique by schedule and time: what was fired once is not fired again, whatever became of its task.
+-- Unique by schedule and time: no tick is fired again, whatever became of its task.
 create table dogged.schedule_ticks (
   schedule_id  bigint not null,
   scheduled_at timestamptz not null,
@@ -95,7 +95,7 @@ create table dogged.schedule_ticks (
   primary key (schedule_id, scheduled_at)
 ) partition by range (scheduled_at);
 create index schedule_ticks_waiting on dogged.schedule_ticks (schedule_id, scheduled_at) where outcome = 'waiting';
--- `dogged exporter` and `dogged doctor` ask for what was decided lately, and a handler for the tick of its task.
+-- `dogged exporter` and `dogged doctor` ask for ticks that were decided lately. A handler asks for the tick of its task.
 create index schedule_ticks_decided on dogged.schedule_ticks (decided_at);
 create index schedule_ticks_task on dogged.schedule_ticks (task_id) where task_id is not null;
 create table dogged.schedule_ticks_default partition of dogged.schedule_ticks default;

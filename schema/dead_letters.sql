@@ -97,6 +97,7 @@ declare
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
+  code text;
   mistake text;
 begin
   if jsonb_typeof(letter) is distinct from 'object' then
@@ -140,6 +141,15 @@ begin
     mistake := format('unique_key has %s bytes; it has 1 to 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
+  else
+    select e.code into code
+      from (select letter ->> 'error_code'
+             union all
+            select h ->> 'error_code' from jsonb_array_elements(coalesce(letter -> 'history', '[]')) h) e (code)
+     where e.code !~ '^[A-Z][A-Z0-9_]{0,63}$' limit 1;
+    if found then
+      mistake := format('error_code "%s" is not 1 to 64 of A-Z 0-9 _ beginning with a letter', left(code, 64));
+    end if;
   end if;
   if mistake is not null then
     raise exception using message = mistake, hint = 'Lines are as `dogged dead export` writes them.',

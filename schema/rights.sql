@@ -5,8 +5,8 @@
 create or replace view dogged.rights as
 select r.object, r.privileges, r.roles, r.except_columns
   from (values
-    -- A table or a view may have several rows. A test fails for an object without a row, so that a developer who adds
-    -- one decides here which roles may use it. Partitions of days need no rights of their own: they are reached through
+    -- A table or a view may have several rows. A test fails for an object without a row, so that the author of a new
+    -- object decides here which roles may use it. Partitions of days need no rights of their own: they are reached through
     -- their parents.
     ('schema_migrations', 'select', '{producer,worker,viewer,operator}'::text[], '{}'::text[]),
     ('schema_files', 'select', '{producer,worker,viewer,operator}', '{}'),

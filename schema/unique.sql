@@ -45,7 +45,7 @@ end $$;
 comment on function dogged.value_at_each(jsonb, text[]) is
   'Internal: the value that the tokens of a JSON pointer name, one after the other; null: there is none.';
 
--- SQL-standard form, as are_sound_tags: bound when created, so that no search_path can change it, and inlined.
+-- SQL-standard form, as is_sound_task: bound when created, so that no search_path can change it, and inlined.
 create or replace function dogged.value_at(document jsonb, pointer text) returns jsonb
 language sql immutable parallel safe return
   case when pointer = '' then document

@@ -161,10 +161,19 @@ END;
 COMMENT ON FUNCTION dogged.answer_made(producer uuid, call bigint) IS 'Like call_made, for a call that enqueues nothing: the answer of the call.';
 
 CREATE FUNCTION dogged.are_sound_tags(tags text[]) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN ((tags IS NULL) OR (cardinality(tags) = 0) OR ((array_ndims(tags) = 1) AND (cardinality(tags) <= 256) AND (octet_length(array_to_string(tags, ','::text)) <= 512) AND (array_to_string(tags, ','::text, ''::text) ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'::text) AND (cardinality(string_to_array(array_to_string(tags, ','::text), ','::text)) = cardinality(tags))));
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $_$
+begin
+  return pg_catalog.cardinality(tags) operator(pg_catalog.=) 0
+    or (pg_catalog.array_ndims(tags) operator(pg_catalog.=) 1 and pg_catalog.cardinality(tags) operator(pg_catalog.<=) 256
+        and pg_catalog.octet_length(pg_catalog.array_to_string(tags, ',')) operator(pg_catalog.<=) 512
+        and pg_catalog.array_to_string(tags, ',', '')
+            operator(pg_catalog.~) '^[A-Za-z0-9][A-Za-z0-9._:/-]*(,[A-Za-z0-9][A-Za-z0-9._:/-]*)*$'
+        and pg_catalog.cardinality(pg_catalog.string_to_array(pg_catalog.array_to_string(tags, ','), ','))
+            operator(pg_catalog.=) pg_catalog.cardinality(tags));  -- no tag has a comma
+end $_$;
 
-COMMENT ON FUNCTION dogged.are_sound_tags(tags text[]) IS 'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with commas between them up to 512 bytes.';
+COMMENT ON FUNCTION dogged.are_sound_tags(tags text[]) IS 'Internal: whether a task may have these tags: each of A-Z a-z 0-9 . _ : / - beginning with a letter or a digit, and with commas between them up to 512 bytes. Null for null.';
 
 CREATE FUNCTION dogged.audit_actor() RETURNS text
     LANGUAGE sql STABLE
@@ -1287,7 +1296,7 @@ declare
   queue_used pg_catalog.text;
   -- Asked within the insert: a statement of its own takes a hundredth of a call with its commit. The insert's snapshot will do:
   -- own_transaction comes first, so a worker that falls asleep later waits for the end of this transaction (fall_asleep.sql).
-  has_sleeper pg_catalog.bool;
+  may_have_sleeper pg_catalog.bool;
 begin
   insert into dogged.tasks_live (queue, name, args, run_at, deferred, priority, trace_context, expires_at, tags, parent_id,
                                  args_version)
@@ -1304,8 +1313,9 @@ begin
      and (select dogged.json_bytes(enqueue.args, s.max_args_bytes) operator(pg_catalog.<=) s.max_args_bytes
             from dogged.settings s)
      and (q.max_depth is null or dogged.has_room(q.name, q.max_depth, 1))
-  returning id, queue, exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue)
-       into new_id, queue_used, has_sleeper;
+  returning id, queue, pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed'
+                       or exists (select from dogged.workers w where w.asleep and w.queues operator(pg_catalog.?) queue)
+       into new_id, queue_used, may_have_sleeper;
 
   if new_id is null then
     perform dogged.refuse_task(
@@ -1316,10 +1326,12 @@ begin
       enqueue.args_version);
   end if;
 
-  if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.<>) 'read committed' then
-    perform dogged.end_enqueue_of_old_snapshot(array[queue_used]);
-  elsif has_sleeper then
-    perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
+  if may_have_sleeper then
+    if pg_catalog.current_setting('transaction_isolation') operator(pg_catalog.=) 'read committed' then
+      perform pg_catalog.pg_notify('dogged.wake', queue_used);  -- as in insert_many
+    else
+      perform dogged.end_enqueue_of_old_snapshot(array[queue_used]);
+    end if;
   end if;
 
   -- Does what note_call does, without the cost of entering another function.
@@ -2462,7 +2474,7 @@ COMMENT ON FUNCTION dogged.is_one_line(value text) IS 'Internal: whether a text 
 
 CREATE FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((parent_id IS NULL) OR (parent_id > 0)) AND ((args_version IS NULL) OR ((args_version >= 1) AND (args_version <= 32767))) AND dogged.are_sound_tags(tags));
+    RETURN ((octet_length(name) <= 128) AND (name ~ '^[A-Za-z0-9][A-Za-z0-9._:/-]*$'::text) AND ((run_at IS NULL) OR ((run_at >= (now() - '00:05:00'::interval)) AND (run_at <= (now() + '10 years'::interval)))) AND ((priority IS NULL) OR ((priority >= '-32768'::integer) AND (priority <= 32767))) AND ((trace_context IS NULL) OR (octet_length(trace_context) <= 512)) AND ((expires_at IS NULL) OR ((expires_at > GREATEST(now(), run_at)) AND (expires_at <= (now() + '10 years'::interval)))) AND ((parent_id IS NULL) OR (parent_id > 0)) AND ((args_version IS NULL) OR ((args_version >= 1) AND (args_version <= 32767))) AND ((tags IS NULL) OR dogged.are_sound_tags(tags)));
 
 COMMENT ON FUNCTION dogged.is_sound_task(name text, run_at timestamp with time zone, priority integer, trace_context text, expires_at timestamp with time zone, tags text[], parent_id bigint, args_version integer) IS 'Internal: whether enqueue takes a task, if its queue exists and its args are not too long.';
 
@@ -3997,6 +4009,7 @@ declare
   needed constant text[] := '{id,name,queue,args,enqueued_at,failed_at,attempts}';
   max_args_bytes constant integer := (select s.max_args_bytes from dogged.settings s);
   key text;
+  code text;
   mistake text;
 begin
   if jsonb_typeof(letter) is distinct from 'object' then
@@ -4040,6 +4053,15 @@ begin
     mistake := format('unique_key has %s bytes; it has 1 to 512', octet_length(letter ->> 'unique_key'));
   elsif letter ? 'history' and jsonb_typeof(letter -> 'history') <> 'array' then
     mistake := 'history is not an array';
+  else
+    select e.code into code
+      from (select letter ->> 'error_code'
+             union all
+            select h ->> 'error_code' from jsonb_array_elements(coalesce(letter -> 'history', '[]')) h) e (code)
+     where e.code !~ '^[A-Z][A-Z0-9_]{0,63}$' limit 1;
+    if found then
+      mistake := format('error_code "%s" is not 1 to 64 of A-Z 0-9 _ beginning with a letter', left(code, 64));
+    end if;
   end if;
   if mistake is not null then
     raise exception using message = mistake, hint = 'Lines are as `dogged dead export` writes them.',

@@ -369,6 +369,8 @@ TEST_CASE("a line that is no dead letter is not imported, and the error names it
            {good + R"(,"attempts":0})", "attempts is 0"},
            {good + R"(,"failed_at":"infinity"})", "infinity"},
            {good + R"(,"history":{}})", "history"},
+           {good + R"(,"error_code":"Http 503"})", "error_code \"Http 503\""},
+           {good + R"(,"error_code":"HTTP_503","history":[{"error_code":"503"}]})", "error_code \"503\""},
        }) {
     CAPTURE(bad.first);
     CHECK(contains(error_of<InvalidInput>([&] { import_of(database, bad.first); }).message(), bad.second));
