@@ -51,9 +51,7 @@ void count(const Report& report) {
 
 std::string_view event_of_failed(const Report& report) {
   if (report.transition.status == Status::expired) return "expired";
-  if (report.transition.outcome == Outcome::lost) return "not_retried";  // the policy has not decided
-  const int most = max_retries(*report.retry_policy);
-  return most > 0 && report.transition.retry_count >= most ? "gave_up" : "not_retried";
+  return report.transition.is_retryable_failure && max_retries(*report.retry_policy) > 0 ? "gave_up" : "not_retried";
 }
 
 LogfmtLine line_of(std::string_view event, const Report& report) {

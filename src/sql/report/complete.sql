@@ -54,6 +54,11 @@ with own as (
             coalesce(r.outcome, 'succeeded') as outcome,
             coalesce(r.retry_count, t.retry_count) as retry_count, coalesce(r.losses, t.losses) as losses,
             coalesce(r.snoozes::int, t.snoozes) as snoozes, r.result, r.error_code, r.error_message, r.error_details,
+            -- A task that expires after a snooze or an interruption keeps the error of its last failure.
+            case when r.to_status = 'expired' and r.error_code is null then t.error_code else r.error_code end
+              as last_error_code,
+            case when r.to_status = 'expired' and r.error_code is null then t.error_message else r.error_message end
+              as last_error_message,
             r.policy, r.retry_after_ms, coalesce(r.own_trace, t.trace_context) as attempt_trace,
             dogged.moment_ago(t.claimed_at, r.started_us_ago) as started_at,
             dogged.moment_ago(t.claimed_at, r.finished_us_ago) as finished_at
@@ -108,8 +113,8 @@ with own as (
                                  cancel_requested_at, expires_at, tags, parent_id, args_version, snoozes,
                                    unique_key)
   select id, to_status, queue, name, priority, args, enqueued_at, run_at, attempt, retry_count, losses, @worker_id::bigint,
-         claimed_at, finished_at, result, error_code, error_message, trace_context, cancel_requested_at, expires_at, tags,
-         parent_id, args_version, snoozes, unique_key
+         claimed_at, finished_at, result, last_error_code, last_error_message, trace_context, cancel_requested_at,
+         expires_at, tags, parent_id, args_version, snoozes, unique_key
     from ended where to_status <> 'failed'
 ), recorded as (
   insert into dogged.task_attempts (task_id, attempt, name, queue, outcome, worker_id, claimed_at, started_at,

@@ -27,8 +27,9 @@ namespace {
 struct Failures {
   int count = 0;  ///< the first so many attempts fail
   std::string code{};
+  std::string third_code{};  ///< of the third attempt; the same unless given
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failures, count, code)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failures, count, code, third_code)
 
 constexpr Task<Failures> kept{"recorded.kept"};
 constexpr Task<Failures> not_kept{"recorded.not_kept"};
@@ -40,7 +41,9 @@ const std::string message = R"(message="as asked for")";
 detail::RegisteredTask fails_first(const Task<Failures>& task, bool keeps_dead_letters) {
   return registered(task,
                     [](Context& context, const Failures& failures) {
-                      if (context.attempt() <= failures.count) throw TaskError{failures.code, "as asked for"};
+                      const bool differs = context.attempt() == 3 && !failures.third_code.empty();
+                      if (context.attempt() > failures.count) return;
+                      throw TaskError{differs ? failures.third_code : failures.code, "as asked for"};
                     },
                     {.queue = queue,
                      .retry = fixed(1ms).with_max_retries(2).with_jitter(Jitter::none()),
@@ -224,6 +227,15 @@ TEST_CASE("each retry, giving up and each error that is not retried is counted, 
   CHECK(counted.successes() == 1);
   CHECK(counted.dead_letters(listed) == 1);
   CHECK(counted.dead_letters(unlisted) == 1);  // a discarded task is no dead letter
+}
+
+TEST_CASE("an error that is not listed is not retried, also after the last retry") {
+  TestDatabase database;
+  LoggedWorker worker{database, spdlog::level::info};
+  const TaskId id = run_to(database, kept, {9, listed, unlisted}, "failed");
+  CHECK(worker.stop() ==
+        std::vector<std::string>{line_of(id, "warning event=not_retried",
+                                         "attempt=3 error=RECORDED_UNLISTED retries=2 status=failed " + message)});
 }
 
 TEST_CASE("at the usual level a worker's log says of retries only that one was the last") {

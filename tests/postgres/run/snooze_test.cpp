@@ -93,6 +93,23 @@ TEST_CASE("a task that would snooze beyond its expires_at has expired") {
   CHECK(standing(database, id) == "expired 0 0 1");
 }
 
+TEST_CASE("a task that expires after a snooze keeps the error of its last failure") {
+  TestDatabase database;
+  const TaskId id = database.client().enqueue(work, no_args, {.expires_in = 1h});
+  const auto fails_then_snoozes = registered(work,
+                                             [](Context& context, const nlohmann::json&) {
+                                               if (context.attempt() == 1) throw TaskError{"HTTP_503", "no answer"};
+                                               throw Snooze{2h, "not ready"};
+                                             },
+                                             {.retry = fixed(1ms), .auto_retry_for = {"HTTP_503"}});
+  RunningWorker worker{database, {fails_then_snoozes}};
+  REQUIRE(eventually([&] { return database.status_of(id) == "expired"; }));
+  CHECK(standing(database, id) == "expired 1 0 1 HTTP_503");
+  CHECK(database.value("select error_message as value from dogged.tasks") == "no answer");
+  CHECK(database.value("select concat_ws(' ', outcome, error_code, error_message) as value from dogged.task_attempts "
+                       "where attempt = 2") == "snoozed not ready");
+}
+
 TEST_CASE("a snooze counts after a timeout and in a shutdown, and does not after a cancellation") {
   TestDatabase database;
   Gate begun;

@@ -116,6 +116,11 @@ TEST_CASE("the message of a report is cut to the limit, and made storable") {
   CHECK(message("no \xFF") == "no \xEF\xBF\xBD");
 }
 
+TEST_CASE("a handler's own message stands with any code that it throws") {
+  const HandlerEnd failed = failed_with(ErrorCode{codes::snoozed_too_often}, "a child has snoozed too often");
+  CHECK(report_of(task(), start, start + 1s, failed, {}, 0.5).error_message == "a child has snoozed too often");
+}
+
 TEST_CASE("a report says what the lifecycle decides, by which policy, and names its task unless all went well") {
   const HandlerEnd failed = failed_with(ErrorCode{"HTTP_503"}, "down", R"({"status": 503})");
   const Report report = report_of(task(), start, start + 1s, failed, {}, 0.5);

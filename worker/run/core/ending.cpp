@@ -120,7 +120,8 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
   if (report.transition.is_retryable_failure) report.policy_text = declaration.policy_text;
   if (next && next->from_retry_after) report.retry_after = next->backoff;
   report.result_json = std::move(end.result_json);
-  const bool snoozed_too_often = report.transition.error_code == codes::snoozed_too_often;
+  const bool snoozed_too_often =
+      ending.outcome == lifecycle::Outcome::snoozed && report.transition.outcome == lifecycle::Outcome::failed;
   report.error_message = snoozed_too_often ? too_often_text(task.snoozes, ending.snooze, ending.error_message)
                                            : std::move(ending.error_message);
   if (!report.error_message.empty()) {
