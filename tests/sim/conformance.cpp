@@ -178,7 +178,10 @@ void Comparison::any_step() {
 
 // ---- choices -------------------------------------------------------------------------------------------------------
 
-std::int64_t Comparison::any_worker() { return scheduler_.pick(1, static_cast<std::int64_t>(model_.workers().size())); }
+std::int64_t Comparison::any_worker() {
+  const auto& workers = model_.workers();
+  return std::next(workers.begin(), scheduler_.pick(0, static_cast<std::int64_t>(workers.size()) - 1))->first;
+}
 
 std::optional<TaskId> Comparison::any_task() {
   return any_task([](const Task&) { return true; });
@@ -346,27 +349,34 @@ void Comparison::compare_pauses() {
 
 // ---- leases --------------------------------------------------------------------------------------------------------
 
+/// The process id of a worker is its id, so that it can be named when its lease is ended.
 void Comparison::register_worker() {
-  const auto number = static_cast<std::int64_t>(model_.workers().size()) + 1;
-  if (number > 6) return;
+  const auto count = static_cast<std::int64_t>(model_.workers().size());
+  if (count == 6) return;
   std::optional<std::int64_t> previous;
-  if (number > 1 && scheduler_.chance(40)) previous = any_worker();
-  note("register worker " + std::to_string(number) + ", after " + shown(previous));
+  if (count > 0 && scheduler_.chance(40)) previous = any_worker();
+  std::string name = "worker " + std::to_string(count + 1);
+  if (count > 0 && scheduler_.chance(40)) name = model_.workers().at(any_worker()).name;
+  note("register " + name + ", after " + shown(previous));
   const Queues queues = some_queues();
-  require_alike("worker", model_.register_worker(lease, previous, queues), number);
+  const std::optional<std::int64_t> lease_id = model_.register_worker(name, lease, previous, queues);
+  const std::int64_t number = lease_id.value_or(0);
+  postgres_.run(sql::EndLeaseOfName{.name = name});
   if (previous) {
     postgres_.run(sql::EndLease{.worker_id = *previous, .pid = static_cast<int>(*previous), .host = "here"});
   }
-  const auto registered = db::one(postgres_.run(sql::RegisterWorker{.name = "worker " + std::to_string(number),
-                                                                    .host = "here",
-                                                                    .pid = static_cast<int>(number),
-                                                                    .version = "0",
-                                                                    .queues = as_json(queues),
-                                                                    .task_names = task_names,
-                                                                    .lease_ms = milliseconds{lease}.count(),
-                                                                    .args_versions = std::nullopt}));
-  require_alike("worker", number, registered.id);
-  model_.listen(number);
+  const auto registered = postgres_.run(sql::RegisterWorker{.name = name,
+                                                            .host = "here",
+                                                            .pid = static_cast<int>(number),
+                                                            .version = "0",
+                                                            .queues = as_json(queues),
+                                                            .task_names = task_names,
+                                                            .lease_ms = milliseconds{lease}.count(),
+                                                            .args_versions = std::nullopt});
+  require_alike("worker", number, registered.empty() ? 0 : registered.front().id);
+  const auto holders = postgres_.run(sql::NameHolder{.name = name});
+  require_alike("holder", model_.name_holder(name).value().id, db::one(holders).id);
+  if (lease_id) model_.listen(*lease_id);
 }
 
 void Comparison::heartbeat() {

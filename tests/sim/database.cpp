@@ -2,6 +2,7 @@
 #include "database.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "promises.hpp"
@@ -232,19 +233,40 @@ WorkerRow& Database::row_of(std::int64_t worker) {
   return lost_row_;
 }
 
-std::int64_t Database::register_worker(milliseconds lease, std::optional<std::int64_t> previous, const Queues& queues) {
+std::optional<std::int64_t> Database::register_worker(const std::string& name, milliseconds lease,
+                                                      std::optional<std::int64_t> previous, const Queues& queues) {
+  const auto holder = name_holder(name);
+  if (holder && mutant_ != Mutant::name_of_a_lapsed_lease && row_of(holder->id).lease_until < now()) {
+    end_lease(row_of(holder->id));
+    on_lease_ended(holder->id);
+  }
   if (previous) end_lease(row_of(*previous));
-  WorkerRow& row = now_.workers[++last_worker_];
-  row.began_at = now();
+  ++last_worker_;  // the sequence counts on if the name is taken
+  if (name_holder(name)) return std::nullopt;
+  WorkerRow& row = now_.workers[last_worker_];
+  row.name = name;
+  row.began_at = row.heartbeat_at = now();
   row.lease_until = now() + lease;
   row.queues = queues;
+  on_worker_began();
   return last_worker_;
+}
+
+std::optional<runtime::Registering::Holder> Database::name_holder(const std::string& name) const {
+  const auto found = std::find_if(now_.workers.begin(), now_.workers.end(), [&name](const auto& worker) {
+    return worker.second.name == name && !worker.second.lease_ended && !worker.second.stopped;
+  });
+  if (found == now_.workers.end()) return std::nullopt;
+  const auto heartbeat_at = found->second.heartbeat_at.time_since_epoch();
+  return runtime::Registering::Holder{found->first,
+                                      std::chrono::duration_cast<std::chrono::microseconds>(heartbeat_at).count()};
 }
 
 bool Database::heartbeat(std::int64_t worker, milliseconds lease) {
   if (!now_.workers.contains(worker)) return false;
   WorkerRow& row = row_of(worker);
   if (row.lease_ended && mutant_ != Mutant::lease_renewed_after_its_end) return false;
+  row.heartbeat_at = now();
   row.lease_until = now() + lease;
   row.lease_ended = false;
   return true;

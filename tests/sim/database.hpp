@@ -25,6 +25,7 @@
 #include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
 #include "report/core/batch.hpp"
+#include "runtime/core/registering.hpp"
 #include "scheduler.hpp"
 #include "step/core/wait_plan.hpp"
 #include "tasks/core/claimed_task.hpp"
@@ -121,8 +122,10 @@ struct ScheduleSettings {
 };
 
 struct WorkerRow {
+  std::string name = {};
   Queues queues = {};
   TimePoint began_at{};
+  TimePoint heartbeat_at{};
   TimePoint lease_until{};
   bool lease_ended = false;
   bool stopped = false;  // in order
@@ -271,7 +274,7 @@ class Database {
 
   /// Called with a worker that runs a task whose cancellation is requested.
   std::function<void(std::int64_t)> on_cancel = [](std::int64_t) {};
-  /// Called when a worker announces that it has registered.
+  /// Called when a worker has registered.
   std::function<void()> on_worker_began = [] {};
   std::function<void()> on_schedules_changed = [] {};
 
@@ -389,14 +392,16 @@ class Database {
   /// Gives the tasks of which something was lost. Sequences go on where they were, as docs/failover.md has the operator
   /// do.
   std::set<TaskId> fail_over(Durable replica);
-  /// Another one after each such failover: nothing that was sent to the old server arrives at the new one.
+  /// Each such failover begins another history: no statement that was sent to the old server arrives at the new one.
   [[nodiscard]] std::uint64_t history() const noexcept { return history_; }
 
   // Workers.
-  /// `previous`: the lease of the worker's last incarnation, which is ended.
-  [[nodiscard]] std::int64_t register_worker(milliseconds lease, std::optional<std::int64_t> previous,
-                                             const Queues& queues = {"default"});
-  void announce_worker() { on_worker_began(); }
+  /// Ends the lease of the name's holder if it has lapsed, and `previous`, the last lease of the same process. Gives
+  /// the new lease. Nothing: another worker that may be alive has the name.
+  [[nodiscard]] std::optional<std::int64_t> register_worker(const std::string& name, milliseconds lease,
+                                                            std::optional<std::int64_t> previous,
+                                                            const Queues& queues = {"default"});
+  [[nodiscard]] std::optional<runtime::Registering::Holder> name_holder(const std::string& name) const;
   [[nodiscard]] bool heartbeat(std::int64_t worker, milliseconds lease);
   /// The attempts that the worker runs and is to cancel.
   [[nodiscard]] std::vector<runtime::Attempt> cancelling(std::int64_t worker) const;

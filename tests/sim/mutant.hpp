@@ -30,6 +30,7 @@ enum class Mutant {
   loss_that_does_not_count,           ///< a task may be lost any number of times
   lease_ended_before_its_lapse,       ///< a look at lapsed leases ends those of live workers as well
   lease_renewed_after_its_end,        ///< a heartbeat renews a lease that was ended
+  name_of_a_lapsed_lease,             ///< a lease that has lapsed keeps its name for ever
   promotion_at_an_old_place,          ///< a due task is made ready at a place that watermarks have passed
   promotion_before_its_time,          ///< tasks are made ready that are not due
   snooze_that_does_not_count,         ///< a task may snooze any number of times
@@ -93,6 +94,7 @@ enum class Mutant {
   interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
   gives_no_handler_up,                    ///< a handler that ignores its stop token runs on
+  waits_for_its_name_for_ever,            ///< a worker whose name is in use never asks for it again
   ignores_the_next_lapse,                 ///< upkeep does not look when the next lease lapses
   ends_leases_once_the_server_is_back,    ///< live workers have no time to renew theirs
   looks_late_for_ticks,                   ///< upkeep asks for due ticks only when it looks at leases
@@ -147,6 +149,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(loss_that_does_not_count), "G6", 62},
     MutantRow{DOGGED_MUTANT(lease_ended_before_its_lapse), "G7", 25},
     MutantRow{DOGGED_MUTANT(lease_renewed_after_its_end), "G1", 25},
+    MutantRow{DOGGED_MUTANT(name_of_a_lapsed_lease), "G5", 1},
     MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", 18},
     MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", 18},
     MutantRow{DOGGED_MUTANT(snooze_that_does_not_count), "G17", 17},
@@ -198,6 +201,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(begins_after_the_lapse), "G7"},
     MutantRow{DOGGED_MUTANT(begins_after_its_expiry), "G16"},
     MutantRow{DOGGED_MUTANT(renewal_counts_from_its_answer), "G7"},
+    MutantRow{DOGGED_MUTANT(waits_for_its_name_for_ever), "G5"},
     MutantRow{DOGGED_MUTANT(forgets_what_waits), "G3"},
     MutantRow{DOGGED_MUTANT(forgets_what_is_reported), "G10"},
     MutantRow{DOGGED_MUTANT(drops_a_report), "G10"},

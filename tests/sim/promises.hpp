@@ -14,10 +14,11 @@
 //   G4, at each report and claim: a_report_is_of_the_holder, a_claim_takes_what_is_free.
 //     Mutants: claim_of_locked_rows, completion_without_a_fence, completion_of_any_attempt, completion_twice,
 //     release_of_an_old_session.
-//   G5, in the calm: a worker dies, or two do and the rescue of one is refused: a_lost_task_begins_again_in_time.
-//     At each end of a worker: a_worker_that_ends_rescues_what_it_has_ended.
-//     Mutants: ignores_the_next_lapse, forgets_that_a_worker_began, takes_refused_ticks_for_a_lost_server,
-//     lets_a_refusal_stop_all_rescues, rescue_that_wakes_nobody, stops_before_its_rescue.
+//   G5, in the calm: a worker dies, or all die and begin again under their names, or two die and the rescue of one is
+//     refused: a_lost_task_begins_again_in_time. At each end of a worker: a_worker_that_ends_rescues_what_it_has_ended.
+//     Mutants: name_of_a_lapsed_lease, waits_for_its_name_for_ever, ignores_the_next_lapse,
+//     forgets_that_a_worker_began, takes_refused_ticks_for_a_lost_server, lets_a_refusal_stop_all_rescues,
+//     rescue_that_wakes_nobody, stops_before_its_rescue.
 //   G6, after the faults: losses_are_counted (of a_history_follows_the_rules).
 //     Mutants: loss_that_does_not_count.
 //   G7, at each end of a lease, begin, end and rescue: a_worker_knows_first, no_attempt_begins_that_was_rescued,

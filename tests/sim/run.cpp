@@ -372,6 +372,7 @@ class Run {
         }
         break;
       case 7:
+        if (random.chance(20)) return worker.restart();
         worker.stop(random.between(1ms, 2s));
         break;
       case 8:
@@ -572,6 +573,7 @@ class Run {
     if (scheduler_.chance(25)) server_is_away_while_handlers_run();
     if (scheduler_.chance(25)) one_is_cancelled();
     if (scheduler_.chance(25)) one_dies();
+    if (scheduler_.chance(20)) all_die_and_begin_again();
     if (scheduler_.chance(20)) a_rescue_is_refused();
     if (scheduler_.chance(25)) all_stop_in_turn();
     if (scheduler_.chance(25)) a_schedule_fires();
@@ -728,6 +730,29 @@ class Run {
     database_.pause_schedule();
   }
 
+  /// The lease of a worker that has died keeps its name until it lapses. Nobody else is there to end it.
+  void all_die_and_begin_again() {
+    until_all_run();
+    (void)begin_long_handlers();
+    std::vector<std::int64_t> leases;
+    std::vector<Attempt> lost;
+    for (const auto& worker : workers_) {
+      if (!worker->lease()) continue;
+      leases.push_back(*worker->lease());
+      const std::vector<Attempt> attempts = attempts_under(leases.back());
+      lost.insert(lost.end(), attempts.begin(), attempts.end());
+    }
+    for (const auto& worker : workers_) worker->crash(scheduler_.between(1ms, 500ms));
+    run_until(scheduler_.now() + 10ms);  // renewals that were under way count
+    TimePoint until{};
+    for (const std::int64_t lease : leases) until = std::max(until, database_.lapses_at(lease));
+    until += 1s + (world_.only_polls ? poll_interval : 0ms);
+    run_until(scheduler_.now() + 12s);
+    for (const Attempt& attempt : lost) {
+      promises::a_lost_task_begins_again_in_time(attempt, database_, world_.begun, until);
+    }
+  }
+
   /// Two workers die at once. The tasks of the older lease come first in a rescue, and PostgreSQL refuses to change
   /// them.
   void a_rescue_is_refused() {
@@ -800,7 +825,7 @@ class Run {
   }
 
   /// The workers that began first die as well, so that the others look seldom. A process claims a task, and dies at
-  /// once. Only who was told of it knows how short its lease is.
+  /// once. Only a worker that was told of the process knows how short its lease is.
   void a_worker_of_a_short_lease_dies() {
     if (workers_.size() < 3) return;
     for (Worker* worker : first_two()) worker->crash(20s);
@@ -808,8 +833,8 @@ class Run {
     if (alive == workers_.end()) return;
     const std::string& queue = (*alive)->queues().front();
     run_until(scheduler_.now() + scheduler_.between(1ms, 500ms));
-    const std::int64_t lease = database_.register_worker(200ms, std::nullopt, {queues_.begin(), queues_.end()});
-    database_.announce_worker();
+    const std::int64_t lease =
+        database_.register_worker("short-lived", 200ms, std::nullopt, {queues_.begin(), queues_.end()}).value();
     const TimePoint until = database_.lapses_at(lease) + 1s;
     Database::Transaction transaction = database_.begin();
     database_.enqueue(transaction, 1, {.queue = queue});

@@ -23,6 +23,7 @@ using runtime::LastRelease;
 using runtime::Lease;
 using runtime::Mailbox;
 using runtime::Pool;
+using runtime::Registering;
 using runtime::ReportBatch;
 using runtime::ReportBatches;
 using runtime::Rerun;
@@ -77,32 +78,30 @@ auto joined(Executors& executors, Give give) {
 
 Kind kind_of(const ClaimedTask& task) { return static_cast<Kind>(task.definition - definitions().data()); }
 
-Worker::Life::Life(std::int64_t id, bool is_again, bool listens, TimePoint now)
-    : lease(id, lease_length, now),
+Worker::Life::Life(std::int64_t id, const Candidate& candidate, bool listens, TimePoint now)
+    : lease(id, lease_length, candidate.asked_at),
       keeper({.poll_interval = poll_interval, .listens = listens}, now),
-      upkeep({.heartbeat = heartbeat, .lets_others_renew = is_again, .compares_again_after = compares_again_after},
+      upkeep({.heartbeat = heartbeat,
+              .lets_others_renew = candidate.is_again,
+              .compares_again_after = compares_again_after},
              now) {}
 
 Worker::Worker(World& world, int number, std::vector<std::string> queues)
-    : world_(world), number_(number), queues_(std::move(queues)) {
-  start();
+    : world_(world),
+      number_(number),
+      queues_(std::move(queues)),
+      has_fixed_name_(world.scheduler.stream(std::uint64_t{1} << 33, static_cast<std::uint64_t>(number)).chance(50)) {
+  begin_process();
 }
 
-void Worker::start(std::optional<std::int64_t> previous) {
-  if (now() < world_.server_is_back_at) {
-    return world_.scheduler.after(world_.server_is_back_at - now(), [this, previous, lives = lives_] {
-      if (lives == lives_) start(previous);
-    });
-  }
-  ++lives_;
-  life_.emplace(world_.database.register_worker(lease_length, previous, queue_set_), previous.has_value(),
-                !world_.only_polls, now());
+void Worker::begin_life() {
+  const Candidate registered = *std::exchange(candidate_, {});
+  life_.emplace(registered.previous.value(), registered, !world_.only_polls, now());
   for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
     Executor& executor = life_->executors.emplace_back(Executor{Pool{concurrency, stop_grace}});
     for (std::size_t i = 0; i < concurrency; ++i) add_runner(executor);
   }
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
-  declare_first();
   plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, !world_.only_polls}, queues_, now());
   claimer_step();
   keeper_step();
@@ -112,6 +111,7 @@ void Worker::start(std::optional<std::int64_t> previous) {
 
 void Worker::end_life() {
   if (life_) world_.database.disconnect(lease_id());
+  candidate_.reset();
   life_.reset();
   ++lives_;
   plan_.reset();
@@ -134,10 +134,7 @@ void Worker::end_life() {
 
 void Worker::crash(Duration delay) {
   world_.trace("worker " + std::to_string(number_) + " crashes");
-  end_life();
-  world_.scheduler.after(delay, [this, lives = lives_] {
-    if (lives == lives_) start();
-  });
+  end_process(delay);
 }
 
 void Worker::freeze(Duration time) {
@@ -146,9 +143,17 @@ void Worker::freeze(Duration time) {
 }
 
 void Worker::stop(Duration delay) {
+  if (candidate_) candidate_->down_for = delay;
   if (!life_ || life_->incarnation.state() == Incarnation::State::draining) return;
   world_.trace("worker " + std::to_string(number_) + " is told to stop");
   life_->down_for = delay;
+  later(Duration{1us}, [this] { look_at_lease(true); });
+}
+
+void Worker::restart() {
+  if (!life_ || life_->incarnation.state() == Incarnation::State::draining) return;
+  world_.trace("worker " + std::to_string(number_) + " is to restart");
+  life_->down_for.reset();
   later(Duration{1us}, [this] { look_at_lease(true); });
 }
 
@@ -915,7 +920,7 @@ void Worker::finish_completer() {
   completer_step();
 }
 
-/// What is due to circuits now has one more turn.
+/// The circuit events that are due now have one more turn.
 void Worker::note_finish() {
   if (completer_.state() != CompleterPlan::State::ready) return;
   life_->owes_circuits = life_->circuits.writes_at() <= now();
@@ -1215,13 +1220,12 @@ void Worker::stop_services() {
 void Worker::begin_again() {
   const std::int64_t previous = lease_id();
   const bool has_stopped = life_->incarnation.end() == Incarnation::End::stop_requested;
-  const Duration down_for = life_->down_for;
+  const auto down_for = life_->down_for;
   end_life();
-  if (!has_stopped) return start(previous);
+  if (!has_stopped) return begin_registering(Registering::Occasion::lease_lost, previous);
   world_.trace("worker " + std::to_string(number_) + " has stopped");
-  world_.scheduler.after(down_for, [this, lives = lives_] {
-    if (lives == lives_) start();
-  });
+  if (down_for) return end_process(*down_for);
+  begin_registering(Registering::Occasion::restart, previous);
 }
 
 }  // namespace dogged::sim

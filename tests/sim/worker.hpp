@@ -1,8 +1,8 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. Claims: ClaimPlan,
 // Mailbox, SortingOut, RetryThrottle, LastRelease and CircuitLedger. Attempts: Pool, and the ending of attempts.
 // Reports: CompleterPlan, ReportBatches and ReportBatch. Leases: Lease, KeeperPlan, UpkeepPlan and RescueTasks. The
-// process: Incarnation and Shutdown. The network between them loses requests, answers and notifications, and delivers
-// statements late. Handlers take virtual time.
+// process: Registering, Incarnation and Shutdown. The network between them loses requests, answers and notifications,
+// and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
@@ -37,6 +37,7 @@
 #include "run/core/ending.hpp"
 #include "run/core/pool.hpp"
 #include "runtime/core/incarnation.hpp"
+#include "runtime/core/registering.hpp"
 #include "runtime/core/shutdown.hpp"
 #include "scheduler.hpp"
 #include "script.hpp"
@@ -144,24 +145,26 @@ class Worker {
  public:
   Worker(World& world, int number, std::vector<std::string> queues);
 
-  /// kill -9: all knowledge is gone, and statements under way may still arrive. The worker starts anew after `delay`.
+  /// kill -9: all knowledge is gone, and statements under way may still arrive. Another process begins after `delay`.
   void crash(Duration delay);
   /// The worker stands still for `time`: statements' answers and notifications wait.
   void freeze(Duration time);
-  /// A shutdown in order, as at a deploy. The worker starts anew after `delay`.
+  /// A shutdown in order, as at a deploy. Another process begins after `delay`.
   void stop(Duration delay);
+  /// A shutdown in order, after which the process begins anew by itself.
+  void restart();
   /// All its connections are lost, and so are the notifications under way.
   void lose_server();
   /// The claimer's connection breaks, if the claimer waits on it.
   void break_connection();
   /// Notifications that are under way to it are lost.
   void lose_notifications() { heard_.clear(); }
-  /// Nothing while it is down.
+  /// Nothing while it is down, or has not registered.
   [[nodiscard]] std::optional<std::int64_t> lease() const {
     return life_ ? std::optional{life_->lease.id()} : std::nullopt;
   }
   [[nodiscard]] const std::vector<std::string>& queues() const noexcept { return queues_; }
-  /// It has sent so many statements in all its lives.
+  /// The worker has sent so many statements in all its lives.
   [[nodiscard]] std::int64_t statements() const noexcept { return statements_; }
   /// Tasks of the queue, which it has claimed ahead, wait for a thread.
   [[nodiscard]] bool has_waiting(const std::string& queue) const;
@@ -200,9 +203,17 @@ class Worker {
     TimePoint budget_since = {};
     promises::BegunAttempts begun = {};  // since then
   };
+  /// A process that registers.
+  struct Candidate {
+    runtime::Registering registering;
+    bool is_again = false;
+    std::optional<std::int64_t> previous;   // the lease of this process, also one that a failed try has registered
+    TimePoint asked_at = {};                // for the latest lease
+    std::optional<Duration> down_for = {};  // told to stop, and for how long
+  };
   /// The services under one lease. Events for an earlier life are not delivered.
   struct Life {
-    Life(std::int64_t id, bool is_again, bool listens, TimePoint now);
+    Life(std::int64_t id, const Candidate& candidate, bool listens, TimePoint now);
     runtime::Lease lease;
     runtime::KeeperPlan keeper;
     runtime::Incarnation incarnation;
@@ -214,7 +225,7 @@ class Worker {
     std::vector<runtime::ClaimedTask> unstarted = {};                // taken from the executors, to be given back
     std::optional<runtime::LastRelease> last_release = {};
     std::vector<runtime::Report> given_up = {};  // of handlers that were given up at the end
-    Duration down_for{0};                        // after a shutdown
+    std::optional<Duration> down_for = {};       // after a shutdown; nothing: the process begins anew by itself
     bool stops_services = false;                 // the last step of a shutdown
     bool completer_finishes = false;
     bool awaits_completer = false;  // the shutdown does
@@ -233,11 +244,21 @@ class Worker {
     std::size_t rescued_tasks = 0;                    // in it
     bool owes_rescue = false;                         // of tasks whose leases this worker has ended
     bool gave_ticks_up = false;                       // of a mutant
-    std::optional<ScheduleSettings> declared = {};    // by the worker's program
   };
 
-  void start(std::optional<std::int64_t> previous = std::nullopt);
+  void begin_life();
   void end_life();
+
+  // Registering: worker_registering.cpp.
+  void begin_process();
+  void end_process(Duration down_for);
+  void begin_registering(runtime::Registering::Occasion occasion, std::optional<std::int64_t> previous);
+  void registering_step();
+  template <class Statement>
+  void ask_to_register(Statement statement);
+  void declare_first();
+  void withdraw();
+  void sign_off(Duration down_for);
   /// Nothing happens if this life has ended, and nothing while the worker stands still.
   template <class What>
   void later(Duration delay, What what) {
@@ -413,7 +434,6 @@ class Worker {
   void begin_again();
 
   // Upkeep: worker_upkeep.cpp.
-  void declare_first();
   void note_for_upkeep(const runtime::ToldToUpkeep& told);
   [[nodiscard]] runtime::ToldToUpkeep take_told();
   void wake_upkeep();
@@ -442,12 +462,17 @@ class Worker {
   const int number_;
   const std::vector<std::string> queues_;
   const Queues queue_set_{queues_.begin(), queues_.end()};
+  const bool has_fixed_name_;
+  std::string name_;                               // of the process
+  std::optional<ScheduleSettings> declared_ = {};  // by its program
   TimePoint frozen_until_{};
+  std::int64_t processes_ = 0;
   std::int64_t lives_ = 0;
   std::int64_t statements_ = 0;
   std::int64_t notifications_ = 0;      // to upkeep
   std::int64_t connections_ = 0;        // an answer on an earlier one is lost
   bool claimer_has_connection_ = true;  // false: it is lost, and the claimer has not noticed
+  std::optional<Candidate> candidate_;
   std::optional<Life> life_;
 
   std::unique_ptr<runtime::ClaimPlan> plan_;
@@ -479,6 +504,9 @@ class Worker {
   runtime::CompleterPlan completer_;
   TimePoint completer_wakes_at_ = runtime::never;
 };
+
+/// Writes the declarations of the program of the lease's worker.
+void declare(Database& database, std::int64_t lease, const std::optional<ScheduleSettings>& declared);
 
 /// Of a task's declaration.
 [[nodiscard]] Kind kind_of(const runtime::ClaimedTask& task);

@@ -12,17 +12,10 @@ using runtime::RescueTasks;
 using runtime::ToldToUpkeep;
 using runtime::UpkeepPlan;
 
-void declare(Database& database, std::int64_t lease, const std::optional<ScheduleSettings>& declared) {
-  if (declared) (void)database.declare_schedule(lease, *declared, declared->every);
-}
-
 }  // namespace
 
-/// As the registrar. If the declaration is refused, upkeep declares later.
-void Worker::declare_first() {
-  life_->declared = world_.declared;
-  if (!world_.database.is_refused(Work::comparison)) declare(world_.database, lease_id(), life_->declared);
-  world_.database.announce_worker();
+void declare(Database& database, std::int64_t lease, const std::optional<ScheduleSettings>& declared) {
+  if (declared) (void)database.declare_schedule(lease, *declared, declared->every);
 }
 
 /// The keeper hears the notification, as one of a cancellation, and passes it on.
@@ -253,7 +246,7 @@ void Worker::ticks_refused() {
 
 /// As Upkeep::compare, of a schedule that the worker's program declares.
 void Worker::compare() {
-  ask_upkeep([this, lease = lease_id(), declared = life_->declared]() -> Callback {
+  ask_upkeep([this, lease = lease_id(), declared = declared_]() -> Callback {
     if (world_.database.is_refused(Work::comparison)) return [this] { comparison_refused(); };
     declare(world_.database, lease, declared);
     return [this] { life_->upkeep.on_compared(); };
