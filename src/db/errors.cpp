@@ -92,6 +92,11 @@ bool is_defect(const std::exception& error) noexcept {
   return !may_pass;
 }
 
+bool is_refusal(const std::exception& error) noexcept {
+  return dynamic_cast<const Error*>(&error) != nullptr && dynamic_cast<const ConnectionError*>(&error) == nullptr &&
+         !is_defect(error);
+}
+
 ConnectionError connect_error(const std::string& libpq_message) {
   std::string_view hint = "is the server running and reachable? `dogged dev up` starts a private one";
   for (const auto& [words, remedy] : connect_hints) {

@@ -46,6 +46,8 @@ inline constexpr std::string_view unique_conflict = "UN001";
 /// lost connection and a refusal that may pass (locks, limits, rights, an operator's trigger). A system without memory
 /// or other resources is no defect either.
 [[nodiscard]] bool is_defect(const std::exception& error) noexcept;
+/// Whether PostgreSQL refused a worker's own statement for a reason that may pass. The connection is as good as before.
+[[nodiscard]] bool is_refusal(const std::exception& error) noexcept;
 
 /// Why a connection could not be made, and what to check.
 [[nodiscard]] ConnectionError connect_error(const std::string& libpq_message);

@@ -1,7 +1,9 @@
 // dogged's own mapping of exceptions, which applies after the mappings of the user.
 #include <atomic>
 #include <new>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include <dogged/error.hpp>
 #include <dogged/exception_mapper.hpp>
@@ -60,15 +62,15 @@ bool detail::use_pqxx_classifier(PqxxClassifier classifier) noexcept {
 
 Mapped ExceptionMapper::map(const std::exception_ptr& exception) const {
   if (!exception) throw InvalidInput("the exception to map is null; call map inside a catch clause");
-  const std::string message = message_of(exception);
+  std::string message = message_of(exception);
   try {
     for (const auto& function : functions_) {
-      if (const Answer answer = function(exception)) return {*answer, message};
+      if (const Answer answer = function(exception)) return {*answer, std::move(message)};
     }
   } catch (...) {
-    return {unhandled("the mapping function failed"), message, message_of(std::current_exception())};
+    return {unhandled("the mapping function failed"), std::move(message), message_of(std::current_exception())};
   }
-  return {classify_builtin(exception), message};
+  return {classify_builtin(exception), std::move(message)};
 }
 
 }  // namespace dogged

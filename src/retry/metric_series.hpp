@@ -60,7 +60,7 @@ class MetricSeries {
     }
   }
 
-  /// Calls visit(const Key&, const Cell&) under the lock, in no order.
+  /// Calls visit(const Key&, const Cell&) for each series, in no order. visit() must not use this object.
   template <class Visit>
   void for_each(Visit visit) const {
     const detail::ReadLock lock{mutex_};

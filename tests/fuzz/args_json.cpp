@@ -93,7 +93,7 @@ void require_args_are_read_or_described(const std::string& text) {
     const auto order = detail::parse_args<Order>(text);
     const Document document(order);
     if (detail::find_unstorable(document)) return;
-    const std::string written = detail::to_json_text("the args", order);
+    const std::string written = detail::to_json_text({"the args"}, order);
     fuzz::require(detail::parse_args<Order>(written) == order, "args that are written read back", written);
   } catch (const detail::InvalidArgs& error) {
     const Document document = Document::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -116,7 +116,7 @@ void require_document_is_kept_or_refused(const Document& document) {
                   unstorable->pointer);
   }
   try {
-    const std::string written = detail::to_json_text("the result", document);
+    const std::string written = detail::to_json_text({"the result"}, document);
     fuzz::require(!unstorable, "what cannot be stored is refused", written);
     require_storable(written);
     fuzz::require(Document::parse(written) == document, "a result that is written reads back", written);

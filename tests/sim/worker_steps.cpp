@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "run/core/ending.hpp"
+#include "step/core/turns.hpp"
 #include "worker.hpp"
 
 namespace dogged::sim {
@@ -11,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using runtime::Attempt;
 using runtime::RecordPlan;
+using runtime::Turns;
 using runtime::WaitPlan;
 using Item = ScriptItem::Kind;
 
@@ -44,8 +46,9 @@ void Worker::try_for_handler(Executor& executor, const std::shared_ptr<Runner>& 
       },
       [this, &executor, runner, handler, again] {
         if (runner->handlers != handler) return;
-        const bool gives_up = runner->reason != StopReason::none || world_.scheduler.chance(giving_up);
-        if (gives_up) return fail(executor, *runner, "AGAIN");
+        const auto sequel = Turns::after(Turns::Failure::connection_lost, runner->reason != StopReason::none);
+        if (sequel == Turns::Sequel::fail || world_.scheduler.chance(giving_up))
+          return fail(executor, *runner, "AGAIN");
         later_in_handler(world_.scheduler.between(1ms, 100ms), runner, again);
       });
 }

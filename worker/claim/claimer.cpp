@@ -353,7 +353,7 @@ void Claimer::carry_out(const LastRelease::Action& action, LastRelease& last, co
     case LastRelease::Step::begin_session:
       return begin_session();
     case LastRelease::Step::release: {
-      const GivingBack::Attempts not_released = giving_back_.give_up(tasks);
+      const GivingBack::Attempts not_released = giving_back_.send_release(tasks);
       last.on_released();  // before anything else can fail
       return giving_back_.note_released(tasks, not_released);
     }

@@ -58,7 +58,7 @@ void GivingBack::cancel_released(const std::vector<Released>& released) {
   if (!ids.empty()) session_.connection().run(sql::CancelTasks{.ids = std::move(ids)});
 }
 
-GivingBack::Attempts GivingBack::give_up(const std::vector<ClaimedTask>& tasks) {
+GivingBack::Attempts GivingBack::send_release(const std::vector<ClaimedTask>& tasks) {
   Attempts left = attempts_of(tasks);
   const AttemptArrays arrays{left};
   session_.connection().transaction([&] {

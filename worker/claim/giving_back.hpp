@@ -29,9 +29,9 @@ class GivingBack {
              std::shared_ptr<Tally> tally, std::shared_ptr<spdlog::logger> log, std::vector<std::string> queue_names);
 
   /// Makes `tasks` ready again, and wakes other workers for them.
-  void release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, give_up(tasks)); }
+  void release(const std::vector<ClaimedTask>& tasks) { note_released(tasks, send_release(tasks)); }
   /// The statement of release(). Gives the tasks that were not released.
-  [[nodiscard]] Attempts give_up(const std::vector<ClaimedTask>& tasks);
+  [[nodiscard]] Attempts send_release(const std::vector<ClaimedTask>& tasks);
   /// The rest of release(): explains why tasks were not released.
   void note_released(const std::vector<ClaimedTask>& tasks, const Attempts& not_released);
 

@@ -121,20 +121,18 @@ void LeaseKeeper::look_for_cancellations() {
   }
 }
 
+/// A missing right or an operator's trigger may last. A refusal must not cost the lease its notifications. Treated as a
+/// failure of the connection, each refusal would make the keeper listen anew, ten times a second.
 void LeaseKeeper::write_progress() {
   std::vector<ReportedProgress> reports = inbox_->take();
   try {
     connection().run(statement_of(reports, SteadyClock::now()));
     plan_.on_progress_written(SteadyClock::now());
-  } catch (const InvalidInput& error) {  // the values: the handlers' next ones may be better
-    note_refused(error);
-  } catch (const ConnectionError&) {
-    inbox_->put_back(std::move(reports));
-    throw;
-  } catch (const DatabaseError& error) {
-    if (db::is_defect(error)) throw;
-    inbox_->put_back(std::move(reports));
-    note_refused(error);
+  } catch (const Error& error) {
+    const bool refuses_values = dynamic_cast<const InvalidInput*>(&error) != nullptr;  // the next ones may be better
+    if (!refuses_values) inbox_->put_back(std::move(reports));
+    if (!db::is_refusal(error)) throw;
+    if (plan_.on_progress_refused(SteadyClock::now())) listener_.on_progress_refused(error);
   }
 }
 
@@ -146,12 +144,6 @@ void LeaseKeeper::write_last() {
   } catch (const std::exception& error) {
     if (db::is_defect(error)) throw;
   }
-}
-
-/// A missing right or an operator's trigger may last. A refusal must not cost the lease its notifications. Treated as a
-/// failure of the connection, each refusal would make the keeper listen anew, ten times a second.
-void LeaseKeeper::note_refused(const Error& error) {
-  if (plan_.on_progress_refused(SteadyClock::now())) listener_.on_progress_refused(error);
 }
 
 void LeaseKeeper::wait_until(TimePoint until) {

@@ -70,7 +70,6 @@ class LeaseKeeper {
   void look_for_cancellations();
   void write_progress();
   void write_last();
-  void note_refused(const Error& error);
   void wait_until(TimePoint until);
   void hear(const db::Notification& notification);
 

@@ -1,4 +1,4 @@
-// The lease of a worker for its threads: the lease keeper and the watch change it, and the others read it.
+// The lease of a worker for its threads: the lease keeper and the watchdog change it, and the others read it.
 #pragma once
 
 #include <cstdint>

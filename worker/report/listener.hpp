@@ -1,4 +1,4 @@
-// The completer's news for the claimer, which worker/report does not know.
+// What the completer tells. worker/report does not know the listener, the claimer.
 #pragma once
 
 #include "base/time.hpp"
@@ -8,7 +8,7 @@ namespace dogged::runtime {
 /// Called on the completer's thread.
 class ReportListener {
  public:
-  /// Reports were written, so the worker may hold more tasks.
+  /// Reports were written, or the first ones can be: the worker may hold more tasks.
   virtual void note_room() = 0;
   /// Tasks run again at once.
   virtual void note_ready() = 0;

@@ -13,7 +13,7 @@
 
 namespace dogged::runtime {
 
-/// Thread-safe: ReportBatches under a lock, and the waits of threads for what becomes of it.
+/// Thread-safe: ReportBatches under a lock. Threads wait here for reports, or until all are written.
 class ReportQueue {
  public:
   void add(Report&& report);

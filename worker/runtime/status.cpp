@@ -89,7 +89,7 @@ void StatusBoard::rests() {
   executors_.reset();
 }
 
-/// Reads under the lock, so that the executors are not kept for longer than they serve.
+/// Keeps the lock while it reads, and no reference to the executors, which would then outlive their services.
 WorkerStatus StatusBoard::read(TimePoint now) const {
   WorkerStatus status{.name = name_, .heartbeat = heartbeat_};
   status.fenced = tally_->fenced;

@@ -2,7 +2,6 @@
 // question opens the connection, so a worker whose handlers ask nothing has none.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "client/passing_error.hpp"
 #include "db/connection.hpp"
 #include "db/errors.hpp"
+#include "step/core/turns.hpp"
 
 namespace dogged::runtime {
 
@@ -40,18 +40,26 @@ class HandlerSession {
   /// The same for `talk`, which may run several statements. A try whose answer was lost may have taken effect.
   template <class Talk>
   auto converse(Talk talk, const std::stop_token& stop) {
-    const Turn turn{*this, stop};
+    Turn turn{*this, stop};
     while (true) {
       try {
         auto answer = talk(session_->connection());
         session_->succeeded();
-        is_away_ = false;
+        turn.is_away = false;
         return answer;
       } catch (const std::exception& error) {
-        is_away_ = dynamic_cast<const ConnectionError*>(&error) != nullptr;
-        if (db::is_defect(error)) end_worker(std::current_exception(), stop);
-        if (stop.stop_requested() || !is_passing(error)) throw;
-        session_->recover_from(error, stop);
+        turn.is_away = failure_of(error) == Turns::Failure::connection_lost;
+        switch (Turns::after(failure_of(error), stop.stop_requested())) {
+          case Turns::Sequel::try_again:
+            session_->recover_from(error, stop);
+            continue;
+          case Turns::Sequel::end_worker:
+            end_worker(std::current_exception(), stop);
+            break;
+          case Turns::Sequel::fail:
+            break;
+        }
+        throw;
       }
     }
   }
@@ -62,6 +70,12 @@ class HandlerSession {
   }
 
  private:
+  static Turns::Failure failure_of(const std::exception& error) {
+    if (db::is_defect(error)) return Turns::Failure::defect;
+    if (dynamic_cast<const ConnectionError*>(&error) != nullptr) return Turns::Failure::connection_lost;
+    return is_passing(error) ? Turns::Failure::passes : Turns::Failure::lasts;
+  }
+
   /// Holds the session. The constructor throws ConnectionError if a stop is requested while it waits for another turn
   /// to end, or while the database is away.
   class Turn {
@@ -72,20 +86,22 @@ class HandlerSession {
                                        of.changed_.notify_all();
                                      }};
       detail::Lock lock{of_.mutex_};
-      while (of_.is_taken_) {
-        if (stop.stop_requested()) throw_stopped();
+      for (auto entry = of_.turns_.next(stop.stop_requested()); entry != Turns::Entry::take;
+           entry = of_.turns_.next(stop.stop_requested())) {
+        if (entry == Turns::Entry::leave) throw_stopped();
         of_.changed_.wait(lock);
       }
-      if (of_.is_away_ && stop.stop_requested()) throw_stopped();
-      of_.is_taken_ = true;
+      of_.turns_.on_taken();
     }
     ~Turn() {
       const detail::Lock lock{of_.mutex_};
-      of_.is_taken_ = false;
+      of_.turns_.on_ended(is_away);
       of_.changed_.notify_all();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
+
+    bool is_away = false;  // the last try found no connection
 
    private:
     [[noreturn]] static void throw_stopped() {
@@ -103,10 +119,9 @@ class HandlerSession {
 
   const std::shared_ptr<Session> session_;
   const std::shared_ptr<FirstDefect> defect_;
-  std::atomic<bool> is_away_ = false;  // the last try found no connection
   detail::Mutex mutex_;
   detail::Condition changed_;
-  bool is_taken_ DOGGED_GUARDED_BY(mutex_) = false;
+  Turns turns_ DOGGED_GUARDED_BY(mutex_);
 };
 
 }  // namespace dogged::runtime

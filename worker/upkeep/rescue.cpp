@@ -96,10 +96,8 @@ class Rescue {
   void try_to(const RescueTasks::Action& action) {
     try {
       carry_out(action);
-    } catch (const ConnectionError&) {
-      throw;
     } catch (const Error& error) {
-      if (db::is_defect(error)) throw;
+      if (!db::is_refusal(error)) throw;
       rescued_.refusals.push_back({action.worker, names_[action.worker], error.message()});
       plan_.on_refused();
     }

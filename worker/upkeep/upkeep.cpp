@@ -102,10 +102,8 @@ bool Upkeep::try_to(spdlog::source_loc refused, std::string_view what, ToldOnce&
     work();
     told.forget();
     return true;
-  } catch (const ConnectionError&) {
-    throw;
-  } catch (const Error& error) {  // InvalidInput too: a trigger or constraint of an operator may refuse a row
-    if (db::is_defect(error)) throw;
+  } catch (const Error& error) {
+    if (!db::is_refusal(error)) throw;
     if (told.note(without_digits(error.message()))) {
       log_->log(refused, spdlog::level::err, "{}: {}; trying again until it works", what, error.message());
     }

@@ -7,8 +7,8 @@
 // - Each reading asks for rows since five seconds before the last mark. Most rows become visible within that overlap.
 // - When a mark is as old as the look back, a reading asks once more for the rows before that mark.
 //
-// With scrapes each 15 s or less often PostgreSQL so reads a row about twice. It read a row nine times when each scrape
-// asked for the whole look back (decision 0015).
+// With scrapes each 15 s or less often PostgreSQL so reads a row about twice. PostgreSQL read a row nine times when
+// each scrape asked for the whole look back (decision 0015).
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ struct Unseen {
 /// thread-safe.
 class LookBack {
  public:
-  /// What a reading at now_us asks for, the latest rows first. Before the first on_read: nothing.
+  /// The rows that a reading at now_us asks for, the latest first. Before the first on_read: none.
   [[nodiscard]] std::vector<Unseen> next(std::int64_t now_us, std::chrono::microseconds back) const;
 
   /// A reading has counted what next(now.at_us, back) asked for.

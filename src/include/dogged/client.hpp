@@ -339,7 +339,7 @@ class Client {
   /// settings.keep_events_days (7). Of several events of a name, it gets the latest. Throws as enqueue does.
   std::int64_t emit(std::string_view name, const nlohmann::json& payload = nullptr) {
     try {
-      return emit_json(name, detail::to_json_text("the payload of the event", payload));
+      return emit_json(name, detail::to_json_text({"the payload of event", name}, payload));
     } catch (const std::invalid_argument& error) {
       throw InvalidInput(error.what(), "nothing was emitted");
     }

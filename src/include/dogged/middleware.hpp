@@ -39,8 +39,8 @@ struct AttemptEnd {
 /// once: keep what belongs to an attempt in Context::local. All hooks of an attempt run on the thread of its handler.
 ///
 /// The worker's hooks (WorkerOptions::middleware) come before the task's (TaskOptions::middleware). before() is called
-/// in that order, every other hook in the reverse order, so that the first is the outermost.
-/// If a before() throws, the hooks behind it and its own other hooks are not called, and those in front of it get
+/// in that order, and every other hook in the reverse order. So the first hook is the outermost.
+/// If a before() throws, neither its own other hooks nor the hooks behind it are called. The hooks in front of it get
 /// on_error.
 ///
 /// before() and after() may fail the attempt: their exceptions count as if the handler had thrown them. Exceptions

@@ -35,7 +35,7 @@ Value Context::value_on_record(const std::string& json, std::string_view what, s
 template <class Result>
 std::string Context::json_of_step(std::string_view name, const Result& result) {
   try {
-    return detail::to_json_text("the result of the step \"" + std::string{name} + "\"", result);
+    return detail::to_json_text({"the result of the step", name}, result);
   } catch (const std::invalid_argument& error) {
     throw TaskError{codes::invalid_step, error.what()};
   }

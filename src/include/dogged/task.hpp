@@ -68,7 +68,7 @@ struct KeyOptions {
   /// started.
   std::optional<std::string_view> queue = {};
   /// The version of Args, 1 to 32767. Raise it with each change that an older worker would not understand. Each task
-  /// stores it. A worker with an older key leaves the task to a worker that knows the version; a worker with a newer
+  /// stores it. A worker with an older key leaves the task to a worker that knows the version. A worker with a newer
   /// key calls TaskOptions::upgrade first. See docs/args.md.
   int version = 1;
   /// Whether at most one such task waits or runs, and what an enqueue does that meets it. Unset: each enqueue makes a

@@ -160,7 +160,7 @@ void Context::complete_in(Transaction& transaction, const Result&... result) {
                 "NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT");
   std::string result_json;
   try {
-    ((result_json = detail::to_json_text("the result", result)), ...);
+    ((result_json = detail::to_json_text({"the result"}, result)), ...);
   } catch (const std::invalid_argument& error) {
     throw TaskError{codes::invalid_result, error.what()};
   }

@@ -227,6 +227,11 @@ TEST_CASE("a statement that can never succeed against the schema is a mistake of
   CHECK_FALSE(db::is_defect(InvalidInput{"an operator's trigger refuses it"}));
   CHECK_FALSE(db::is_defect(std::bad_alloc{}));
   CHECK_FALSE(db::is_defect(ConnectionError{"refused", "", ""}));
+  CHECK(db::is_refusal(InvalidInput{"an operator's trigger refuses it"}));
+  CHECK(db::is_refusal(DatabaseError{"claim: no", "", "42501"}));
+  CHECK_FALSE(db::is_refusal(DatabaseError{"claim: no", "", "42703"}));
+  CHECK_FALSE(db::is_refusal(ConnectionError{"refused", "", ""}));
+  CHECK_FALSE(db::is_refusal(std::bad_alloc{}));
 }
 
 TEST_CASE("a worker program that meets a mistake of dogged ends with code 70, and its last line says so") {

@@ -8,7 +8,7 @@ using namespace dogged::detail;
 
 TEST_CASE("a document that is too deep is refused without a stack", "[one_thread]") {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
-  CHECK_THROWS_WITH(to_json_text("the result", Document::parse(deep)),
+  CHECK_THROWS_WITH(to_json_text({"the result"}, Document::parse(deep)),
                     Catch::Matchers::EndsWith("is nested more than 500 levels deep"));
 }
 
@@ -32,6 +32,6 @@ TEST_CASE("error details stay within 64 KiB where it is their numbers that are l
 }
 
 TEST_CASE("a value that cannot become JSON is refused without a byte of it") {
-  CHECK_THROWS_WITH(to_json_text("the result", std::string{"pin 4711\xff"}),
+  CHECK_THROWS_WITH(to_json_text({"the result"}, std::string{"pin 4711\xff"}),
                     "the result cannot become JSON: a text in it is not valid UTF-8");
 }

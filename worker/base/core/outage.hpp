@@ -18,7 +18,7 @@ class Outage {
     works,
     fails,
   };
-  /// What is told of a failure.
+  /// How the log tells of a failure.
   enum class Tell {
     first,         ///< it is the first one since the last success
     other_reason,  ///< its reason was not told in this outage; often another reason keeps the outage from ending

@@ -6,7 +6,7 @@
 //
 // A claimer ends if it is to stop, or if its lease is not held any more. The end comes before each action that is due.
 // The action under way comes to its end first. Tasks of a claim under way go to the executors, which begin nothing
-// without the lease. last_release.hpp decides how the tasks are given back that have not begun.
+// without the lease. last_release.hpp decides how tasks that have not begun are given back.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@
 
 namespace dogged::runtime {
 
-/// The class has 15 members: the seven cores that it composes, its settings, and seven facts that belong to no core.
+/// The class has more than a dozen members: the cores that it composes, and facts that belong to no core.
 class ClaimPlan {
  public:
   /// After so long, a task that was claimed ahead and still waits for a thread is given back.
@@ -154,7 +154,6 @@ class ClaimPlan {
   [[nodiscard]] Action wait(const Capacity& capacity) const;
   [[nodiscard]] milliseconds ask_due_again() const noexcept;
 
-  // A member for each core that the plan composes, and for the facts that no core owns.
   Settings settings_;
   Certainty certainty_;
   ServedQueues queues_;

@@ -18,9 +18,9 @@ class Settling {
  public:
   enum class State {
     unknown,                ///< the last position that was given out is to be learnt
-    position_known,         ///< the transactions are to be learnt that may have taken a position up to that one
+    position_known,         ///< the transactions that may have taken a position up to that one are to be learnt
     awaiting_transactions,  ///< all of these transactions must end
-    settled,                ///< they have: positions are passed over for good, and the next await their transactions
+    settled,  ///< these have ended: positions up to theirs are passed over, and later ones are asked for anew
   };
   /// Positions up to `last` were given out to transactions before `next_transaction`.
   struct Positions {

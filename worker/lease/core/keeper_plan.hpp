@@ -49,6 +49,7 @@ class KeeperPlan {
 
   /// The lease was renewed, as was asked for at `asked_at`. The next renewal is due `after` that.
   void on_renewed(TimePoint asked_at, milliseconds after);
+  /// The database says that the lease was ended.
   void on_ended() noexcept { state_ = State::ends; }
   /// The worker claims nothing more. The first call makes a heartbeat due that says so. A stopping worker may run its
   /// tasks for minutes, and operators must not take the worker for one that claims.
@@ -64,7 +65,7 @@ class KeeperPlan {
   /// All progress reported before the write was written by `now`.
   void on_progress_written(TimePoint now);
   /// PostgreSQL has refused the write at `now`, and may refuse the next one too. The connection is as good as before.
-  /// on_progress tells of progress that is not written yet. True if this is the first refusal, or the first since a
+  /// on_progress() follows if there is progress to write. True if this is the first refusal, or the first since a
   /// write.
   [[nodiscard]] bool on_progress_refused(TimePoint now);
   void on_failure() noexcept;

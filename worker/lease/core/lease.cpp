@@ -47,7 +47,7 @@ Lease::Turn Lease::lapse_if_due(SteadyClock::time_point now) {
 bool stops_handlers(Lease::Turn turn) noexcept {
   switch (turn) {
     case Lease::Turn::none:
-    case Lease::Turn::regained:  // the end of the incarnation asks handlers that began since the lapse
+    case Lease::Turn::regained:  // the end of the incarnation stops handlers that began since the lapse
       return false;
     case Lease::Turn::lapsed:
     case Lease::Turn::ended:

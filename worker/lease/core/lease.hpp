@@ -45,9 +45,9 @@ class Lease {
   /// How long after a renewal the next one is asked for. The heartbeat while tasks are held, otherwise twice as long,
   /// but at most a third of the lease.
   [[nodiscard]] milliseconds until_next_renewal(milliseconds heartbeat, bool holds_tasks) const noexcept;
-  /// Whether at most three heartbeats, and at most half of the lease, lie between its last two renewals, and between
-  /// the last one and `now`. Then neither the server nor this process stood still. A renewal less than a heartbeat
-  /// after the one before does not hide the gap before that one.
+  /// Upkeep asks before it ends the leases of others. True if at most three heartbeats, and at most half of the lease,
+  /// lie between the last two renewals, and between the last one and `now`. Then neither the server nor this process
+  /// stood still. A renewal less than a heartbeat after the one before does not hide the gap before that one.
   [[nodiscard]] bool is_renewed_steadily(SteadyClock::time_point now, milliseconds heartbeat) const noexcept;
 
   /// The database has said at `now` that it renewed the lease, as it was asked to at `asked_at`. Turn::regained if the

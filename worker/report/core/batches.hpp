@@ -23,7 +23,7 @@ class ReportBatches {
     std::size_t reports = 1000;
     std::size_t bytes = 16u << 20;  ///< of handlers' values; a statement has less than 1 GB
   };
-  /// When the reports go that a written batch has left to be sent again.
+  /// With which batch the reports go that a written one has left.
   enum class Resend {
     none,    ///< the batch has left no report
     next,    ///< with the next batch

@@ -27,7 +27,7 @@ class ExpiryPlan {
   void on_looked(bool has_expired, TimePoint asked_at) noexcept;
   /// A batch has ended `count` tasks.
   void on_expired(std::size_t count) noexcept;
-  /// The next look finds what is left.
+  /// The next look finds the tasks that are left.
   void on_failure() noexcept { state_ = State::idle; }
 
  private:

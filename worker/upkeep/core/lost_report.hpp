@@ -13,7 +13,7 @@
 
 namespace dogged::runtime {
 
-/// What a rescue knows of a lost attempt and its task.
+/// A lost attempt and its task, as a rescue knows them.
 struct LostAttempt {
   /// The settings of the task's declaration that decide after a loss.
   struct Settings {

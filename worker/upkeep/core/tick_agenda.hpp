@@ -7,7 +7,7 @@
 
 namespace dogged::runtime {
 
-/// Any worker fires what is due. The two that began first ask at the time of the next tick, and the others a little
+/// Any worker fires due ticks. The two that began first ask at the time of the next tick, and the others a little
 /// later. The others only have something to do if both of the first are busy or gone.
 class TickAgenda {
  public:

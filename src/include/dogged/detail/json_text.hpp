@@ -86,32 +86,44 @@ template <class Json>
   return std::nullopt;
 }
 
-[[nodiscard]] inline std::string storable_json_text(const std::string& what, const nlohmann::json& json) {
+/// A value in a message: `the args of task "mail.send"`. Made only for an error: each enqueue has args.
+struct ValueName {
+  std::string_view kind;
+  std::string_view of = {};
+
+  [[nodiscard]] std::string text() const {
+    return std::string{kind} + (of.empty() ? "" : " \"" + std::string{of} + "\"");
+  }
+};
+
+[[nodiscard]] inline std::string storable_json_text(ValueName name, const nlohmann::json& json) {
   if (auto found = find_unstorable(json)) {
-    throw std::invalid_argument(what + ": " + (found->pointer.empty() ? "the value" : cut_for_message(found->pointer)) +
-                                " " + found->reason);
+    throw std::invalid_argument(name.text() + ": " +
+                                (found->pointer.empty() ? "the value" : cut_for_message(found->pointer)) + " " +
+                                found->reason);
   }
   return json.dump();
 }
 
-/// JSON text of `value`. Throws std::invalid_argument, naming `what` and the JSON pointer.
+/// JSON text of `value`. Throws std::invalid_argument, with the value's name and the JSON pointer.
 template <class T>
-[[nodiscard]] std::string to_json_text(const std::string& what, const T& value) {
+[[nodiscard]] std::string to_json_text(ValueName name, const T& value) {
   try {
     if constexpr (std::is_same_v<T, nlohmann::json>) {
-      return storable_json_text(what, value);  // without a copy, which would overflow the stack where it is too deep
+      return storable_json_text(name, value);  // without a copy, which would overflow the stack where it is too deep
     } else {
-      return storable_json_text(what, nlohmann::json(value));
+      return storable_json_text(name, nlohmann::json(value));
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(what + " cannot become JSON: " + describe_json_error(error.id, error.what()).reason);
+    throw std::invalid_argument(name.text() +
+                                " cannot become JSON: " + describe_json_error(error.id, error.what()).reason);
   }
 }
 
 template <class Args>
 [[nodiscard]] std::string args_to_json_text(std::string_view task_name, const Args& args) {
   try {
-    return to_json_text("the args of task \"" + std::string{task_name} + "\"", args);
+    return to_json_text({"the args of task", task_name}, args);
   } catch (const std::invalid_argument& error) {
     throw InvalidInput(error.what());
   }

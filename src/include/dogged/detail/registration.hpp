@@ -196,7 +196,7 @@ template <class Args, class Result, class Handler>
     } else {
       const Result result = handler(context, args);
       try {
-        return to_json_text("the result", result);
+        return to_json_text({"the result"}, result);
       } catch (const std::invalid_argument& error) {
         throw InvalidResult(error.what());
       }
