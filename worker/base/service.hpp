@@ -74,7 +74,7 @@ class Service {
   void note_defect(std::exception_ptr error) const { settings_.on_defect(std::move(error)); }
   /// Carries out one action of a plan after another, until `next` gives the step `end`. If `next` or `carry_out`
   /// throws, `on_failure` tells the plan. Then the session recovers, and after that `next` is asked. Throws the error
-  /// again if it is a defect.
+  /// again if it is a defect, or if `on_failure` does. In a service without a session `on_failure` must do so.
   template <class Next, class CarryOut, class OnFailure>
   void run_plan(Next next, CarryOut carry_out, OnFailure on_failure) const;
   /// Session::recover_from, which a stop cuts short.

@@ -61,8 +61,7 @@ OtlpExporter::OtlpExporter(OtlpSettings settings, const std::string& worker, std
       json_(settings_.resource, worker),
       post_(settings_),
       plan_({.most_in_batch = settings_.most_in_batch, .schedule_delay = settings_.schedule_delay}),
-      queue_(std::make_shared<SpanQueue>(settings_.most_queued, settings_.most_in_batch, tally_,
-                                         [this] { service_.wake(); })),
+      queue_(std::make_shared<SpanQueue>(settings_.most_queued, settings_.most_in_batch, tally_)),
       tracer_(std::make_shared<OtlpTracer>(settings_.sampler, queue_)) {
   log_->log(event("traces_exported"), spdlog::level::info, "traces: spans go to {}", settings_.shown_url);
   service_.start([this] { run(); });
@@ -77,24 +76,10 @@ void OtlpExporter::stop() {
 void OtlpExporter::run() {
   http::block_sigpipe();
   yield_to_other_threads();
-  for (ExportPlan::Action action = next_action(); action.kind != ExportPlan::Action::Kind::end;
-       action = next_action()) {
-    switch (action.kind) {
-      case ExportPlan::Action::Kind::wait:
-        service_.wait_until(action.until);
-        break;
-      case ExportPlan::Action::Kind::take:
-        batch_ = queue_->take();
-        json_.write_request(batch_, request_);
-        send();
-        break;
-      case ExportPlan::Action::Kind::send_again:
-        send();
-        break;
-      case ExportPlan::Action::Kind::end:
-        break;
-    }
-  }
+  // There is no session that could recover: a collector that fails is an answer, and each error ends the exporter.
+  const auto on_failure = [](const std::exception&) { throw; };
+  service_.run_plan([this] { return next_action(); }, [this](const ExportPlan::Action& action) { carry_out(action); },
+                    on_failure);
   drop_rest();
 }
 
@@ -102,6 +87,22 @@ ExportPlan::Action OtlpExporter::next_action() {
   if (service_.is_stopping()) plan_.on_stopping(gives_up_at_);
   const ExportPlan::Queued queued = queue_->look();
   return plan_.next(queued, SteadyClock::now());
+}
+
+void OtlpExporter::carry_out(const ExportPlan::Action& action) {
+  switch (action.step) {
+    case ExportPlan::Step::wait:
+      (void)service_.wait_until(action.until);
+      return;
+    case ExportPlan::Step::take:
+      batch_ = queue_->take();
+      json_.write_request(batch_, request_);
+      return send();
+    case ExportPlan::Step::send_again:
+      return send();
+    case ExportPlan::Step::end:
+      return;
+  }
 }
 
 void OtlpExporter::send() {

@@ -40,6 +40,7 @@ class OtlpExporter {
  private:
   void run();
   [[nodiscard]] ExportPlan::Action next_action();
+  void carry_out(const ExportPlan::Action& action);
   [[nodiscard]] bool is_over() const noexcept { return SteadyClock::now() >= gives_up_at_.load(); }
   void send();
   void settle(const OtlpPost::Answer& answer);
@@ -59,7 +60,8 @@ class OtlpExporter {
   std::atomic<TimePoint> gives_up_at_{never};
   std::shared_ptr<SpanQueue> queue_;
   std::shared_ptr<Tracer> tracer_;
-  Service service_{{.on_defect = [this](const std::exception_ptr& error) { note_defect(error); }}};
+  Service service_{
+      {.on_defect = [this](const std::exception_ptr& error) { note_defect(error); }, .wake = queue_->wake()}};
 };
 
 }  // namespace dogged::runtime

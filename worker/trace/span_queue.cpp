@@ -18,7 +18,7 @@ void SpanQueue::push(Span&& span, TimePoint now) {
     }
     batches_.back().spans.push_back(std::move(span));
     ++waiting_;
-    if (waiting_ == 1 || waiting_ == batch_) on_work_();
+    if (waiting_ == 1 || waiting_ == batch_) wake_.wake();
   }
 }
 

@@ -3,13 +3,15 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <dogged/detail/mutex.hpp>
 
 #include "base/tally.hpp"
+#include "base/time.hpp"
+#include "base/wake_fd.hpp"
 #include "trace/core/export_plan.hpp"
 #include "trace/span.hpp"
 
@@ -18,17 +20,22 @@ namespace dogged::runtime {
 /// Thread-safe.
 class SpanQueue {
  public:
-  /// `on_work` is called when the first span comes, and when there are enough for a batch; under the queue's lock.
-  SpanQueue(std::size_t most, std::size_t batch, std::shared_ptr<Tally> tally, std::function<void()> on_work)
-      : most_(most), batch_(batch), tally_(std::move(tally)), on_work_(std::move(on_work)) {}
+  SpanQueue(std::size_t most, std::size_t batch, std::shared_ptr<Tally> tally)
+      : most_(most), batch_(batch), tally_(std::move(tally)) {}
 
-  /// Drops the span, and counts it, if there is no room.
+  /// Drops the span, and counts it, if there is no room. Wakes the exporter by the first span, and by the one that
+  /// completes a batch.
   void push(Span&& span, TimePoint now);
+
+  // For the exporter's thread.
+
   /// The oldest spans, at most a batch. Moves none of them, so that handlers which end meanwhile hardly wait.
   [[nodiscard]] std::vector<Span> take();
   [[nodiscard]] ExportPlan::Queued look() const;
-  /// Drops and counts what waits and what comes from now on. `on_work` is not called again.
+  /// Drops and counts what waits and what comes from now on.
   void close();
+  /// The exporter's service shares this descriptor.
+  [[nodiscard]] const WakeFd& wake() const noexcept { return wake_; }
 
  private:
   struct Batch {
@@ -39,7 +46,7 @@ class SpanQueue {
   const std::size_t most_;
   const std::size_t batch_;
   const std::shared_ptr<Tally> tally_;
-  const std::function<void()> on_work_;
+  const WakeFd wake_;
   mutable detail::Mutex mutex_;
   std::deque<Batch> batches_ DOGGED_GUARDED_BY(mutex_);  // all are full but the last
   std::size_t waiting_ DOGGED_GUARDED_BY(mutex_) = 0;    // spans of all batches

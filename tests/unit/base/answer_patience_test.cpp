@@ -79,6 +79,8 @@ int walk_answers(const Watched& watched, int depth) {
     next.trace += static_cast<char>('a' + event);
     INFO(next.trace);
     if (!next.event(event)) continue;
+    const auto expected = next.is_told ? AnswerPatience::State::gave_up : AnswerPatience::State::patient;
+    REQUIRE(next.core.state() == expected);
     count += 1 + walk_answers(next, depth - 1);
   }
   return count;

@@ -38,6 +38,7 @@ int walk_outages(const OutageWorld& world, int depth) {
     next.trace += static_cast<char>('0' + event);
     INFO(next.trace);
     next.event(event);
+    REQUIRE(next.outage.state() == (next.reasons.empty() ? Outage::State::works : Outage::State::fails));
     count += 1 + walk_outages(next, depth - 1);
   }
   return count;

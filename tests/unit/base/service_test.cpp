@@ -145,3 +145,21 @@ TEST_CASE("a defect in an action is told to the plan, and ends the work of its s
   CHECK(failures == 1);
   CHECK(recovering.logged() == "0 logged");
 }
+
+TEST_CASE("an error that a plan throws again ends the work of its service, which needs no session then") {
+  const Service service{{}};
+  int asked = 0;
+  const auto run = [&] {
+    service.run_plan(
+        [&] {
+          ++asked;
+          return PlannedAction{PlannedAction::Step::work};
+        },
+        [](const PlannedAction&) {
+          throw ConnectionError{"the server is away", "", ""};
+        },
+        [](const std::exception&) { throw; });
+  };
+  CHECK_THROWS_AS(run(), ConnectionError);
+  CHECK(asked == 1);
+}

@@ -96,6 +96,8 @@ TEST_CASE("a keeper that is to stop writes progress once more if it is connected
     while (taken.empty() || taken.back() != Step::end) {
       plan.on_draining();
       plan.on_stopping(is_connected);
+      const bool writes_last = is_connected && taken.empty();
+      REQUIRE(plan.state() == (writes_last ? KeeperPlan::State::writes_last : KeeperPlan::State::ends));
       taken.push_back(plan.next(start + 1h, true).step);
       if (taken.back() != Step::end) plan.on_failure();
       REQUIRE(taken.size() < 4);
@@ -188,6 +190,7 @@ struct World {
     REQUIRE(until <= renewed_at + heartbeat);  // a renewal that is due is not put off
     REQUIRE(hears == listens);
     REQUIRE(has_said_so == is_draining);
+    REQUIRE(plan.state() == (is_draining ? KeeperPlan::State::drains : KeeperPlan::State::works));
     if (has_progress) REQUIRE(until <= written_at.value() + progress_interval);
     if (!requested_at || !holds_tasks) return;
     REQUIRE_FALSE(listens);  // it was told, or has looked since it listens

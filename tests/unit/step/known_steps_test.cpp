@@ -65,6 +65,11 @@ struct StepsWorld {
     begun.insert(name);
     if (is_recorded) on_record.insert(name);
   }
+
+  [[nodiscard]] KnownSteps::State expected_state() const {
+    if (!has_names) return KnownSteps::State::unasked;
+    return others.empty() ? KnownSteps::State::all_known : KnownSteps::State::some_known;
+  }
 };
 
 int walk_steps(const StepsWorld& world, int depth) {
@@ -75,6 +80,7 @@ int walk_steps(const StepsWorld& world, int depth) {
     next.trace += static_cast<char>('0' + event);
     INFO(next.trace);
     next.event(event);
+    REQUIRE(next.steps.state() == next.expected_state());
     count += 1 + walk_steps(next, depth - 1);
   }
   return count;

@@ -1,6 +1,8 @@
 // The actions of a handler that waits: each sequence of answers, pauses and stops.
 #include "step/core/wait_plan.hpp"
 
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,6 +18,23 @@ using dogged::test::start;
 
 namespace {
 
+struct KnownAnswer {
+  Answer answer;
+  std::string_view text;
+  Step step;  // that follows at once
+};
+
+constexpr std::array known_answers{
+    KnownAnswer{Answer::over, "over", Step::over},
+    KnownAnswer{Answer::suspended, "suspended", Step::suspended},
+    KnownAnswer{Answer::cancelled, "cancelled", Step::cancelled},
+    KnownAnswer{Answer::at_limit, "at_limit", Step::at_limit},
+    KnownAnswer{Answer::busy, "busy", Step::pause},
+    KnownAnswer{Answer::lost, "lost", Step::lost},
+    KnownAnswer{Answer::other_kind, "other_kind", Step::other_kind},
+};
+static_assert(known_answers.size() == static_cast<std::size_t>(Answer::other_kind) + 1, "all of them");
+
 /// The step that follows at once.
 Step step_after(Answer answer) {
   WaitPlan plan;
@@ -30,10 +49,9 @@ void walk(WaitPlan plan, TimePoint now, int questions, const std::string& trace)
   switch (step) {
     case Step::ask:
       if (questions == 0) return;
-      for (const Answer answer : {Answer::over, Answer::suspended, Answer::cancelled, Answer::at_limit, Answer::busy,
-                                  Answer::lost, Answer::other_kind}) {
+      for (const KnownAnswer& known : known_answers) {
         WaitPlan next = plan;
-        next.on_answer(answer, now);
+        next.on_answer(known.answer, now);
         walk(next, now, questions - 1, trace + " ask");
       }
       return;
@@ -67,12 +85,7 @@ TEST_CASE("a handler asks about its wait until the answer says how the wait stan
 }
 
 TEST_CASE("the answer to a wait decides how its handler goes on") {
-  REQUIRE(step_after(Answer::over) == Step::over);
-  REQUIRE(step_after(Answer::suspended) == Step::suspended);
-  REQUIRE(step_after(Answer::cancelled) == Step::cancelled);
-  REQUIRE(step_after(Answer::lost) == Step::lost);
-  REQUIRE(step_after(Answer::other_kind) == Step::other_kind);
-  REQUIRE(step_after(Answer::busy) == Step::pause);
+  for (const KnownAnswer& known : known_answers) CHECK(step_after(known.answer) == known.step);
 }
 
 TEST_CASE("a handler that is asked to stop before it comes to a wait asks once all the same") {
@@ -80,11 +93,9 @@ TEST_CASE("a handler that is asked to stop before it comes to a wait asks once a
 }
 
 TEST_CASE("each answer to a wait has one text, and no other text is an answer") {
-  REQUIRE(wait_answer_from_text("over") == Answer::over);
-  REQUIRE(wait_answer_from_text("suspended") == Answer::suspended);
-  REQUIRE(wait_answer_from_text("cancelled") == Answer::cancelled);
-  REQUIRE(wait_answer_from_text("busy") == Answer::busy);
-  REQUIRE(wait_answer_from_text("lost") == Answer::lost);
-  REQUIRE(wait_answer_from_text("other_kind") == Answer::other_kind);
+  for (const KnownAnswer& known : known_answers) {
+    CHECK(to_text(known.answer) == known.text);
+    CHECK(wait_answer_from_text(known.text) == known.answer);
+  }
   REQUIRE_THROWS_AS(wait_answer_from_text("waiting"), std::logic_error);
 }

@@ -1,6 +1,8 @@
 // When spans are sent, and what a collector's answer means.
 #include "trace/core/export_plan.hpp"
 
+#include <stdexcept>
+
 #include "support/catch.hpp"
 #include "support/virtual_time.hpp"
 #include "trace/otlp_json.hpp"
@@ -14,7 +16,8 @@ using dogged::runtime::SpanQueue;
 using dogged::runtime::Tally;
 using dogged::runtime::TimePoint;
 using Action = ExportPlan::Action;
-using Kind = ExportPlan::Action::Kind;
+using State = ExportPlan::State;
+using Step = ExportPlan::Step;
 using Verdict = ExportPlan::Verdict;
 using dogged::test::start;
 
@@ -29,23 +32,23 @@ ExportPlan plan_of_ten() {
 }  // namespace
 
 TEST_CASE("spans wait for a full batch, or until the oldest has waited for the schedule's delay") {
-  const ExportPlan plan = plan_of_ten();
-  CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = never});
-  CHECK(plan.next({.spans = 9, .oldest_at = start}, start + 1s) == Action{.kind = Kind::wait, .until = start + 5s});
-  CHECK(plan.next({.spans = 10, .oldest_at = start}, start + 1s).kind == Kind::take);
-  CHECK(plan.next({.spans = 1, .oldest_at = start}, start + 5s).kind == Kind::take);
+  ExportPlan plan = plan_of_ten();
+  CHECK(plan.next({}, start) == Action{.step = Step::wait, .until = never});
+  CHECK(plan.next({.spans = 9, .oldest_at = start}, start + 1s) == Action{.step = Step::wait, .until = start + 5s});
+  CHECK(plan.next({.spans = 10, .oldest_at = start}, start + 1s).step == Step::take);
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start + 5s).step == Step::take);
 }
 
 TEST_CASE("a request that fails for a passing reason is sent again after a growing delay, until its tries are spent") {
   for (const int status : {0, 429, 502, 503, 504}) {
     ExportPlan plan = plan_of_ten();
     CHECK(plan.on_answer({.status = status}, start, 0.5) == Verdict::try_again);
-    CHECK(plan.next({.spans = 99, .oldest_at = start}, start) == Action{.kind = Kind::wait, .until = start + 1s});
-    CHECK(plan.next({}, start + 1s).kind == Kind::send_again);
+    CHECK(plan.next({.spans = 99, .oldest_at = start}, start) == Action{.step = Step::wait, .until = start + 1s});
+    CHECK(plan.next({}, start + 1s).step == Step::send_again);
     CHECK(plan.on_answer({.status = status}, start + 1s, 0.5) == Verdict::try_again);
-    CHECK(plan.next({}, start + 1s) == Action{.kind = Kind::wait, .until = start + 3s});
+    CHECK(plan.next({}, start + 1s) == Action{.step = Step::wait, .until = start + 3s});
     CHECK(plan.on_answer({.status = status}, start + 3s, 0.5) == Verdict::failed);
-    CHECK(plan.next({}, start + 3s) == Action{.kind = Kind::wait, .until = never});
+    CHECK(plan.next({}, start + 3s) == Action{.step = Step::wait, .until = never});
     CHECK(plan.on_answer({.status = status}, start + 4s, 0.5) == Verdict::try_again);  // of the next batch
   }
 }
@@ -53,7 +56,7 @@ TEST_CASE("a request that fails for a passing reason is sent again after a growi
 TEST_CASE("a collector that says when to come again is asked then") {
   ExportPlan plan = plan_of_ten();
   CHECK(plan.on_answer({.status = 429, .retry_after = 30s}, start, 0.5) == Verdict::try_again);
-  CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = start + 30s});
+  CHECK(plan.next({}, start) == Action{.step = Step::wait, .until = start + 30s});
 }
 
 TEST_CASE("a success is taken, and every other answer is refused for good") {
@@ -61,7 +64,7 @@ TEST_CASE("a success is taken, and every other answer is refused for good") {
   for (const int status : {301, 400, 401, 404, 413, 500}) {
     ExportPlan plan = plan_of_ten();
     CHECK(plan.on_answer({.status = status}, start, 0.5) == Verdict::refused);
-    CHECK(plan.next({}, start) == Action{.kind = Kind::wait, .until = never});
+    CHECK(plan.next({}, start) == Action{.step = Step::wait, .until = never});
   }
 }
 
@@ -69,10 +72,12 @@ TEST_CASE("a worker that ends waits for nothing: it sends what there is, each on
   ExportPlan plan = plan_of_ten();
   CHECK(plan.on_answer({.status = 503, .retry_after = 24h}, start, 0.5) == Verdict::try_again);
   plan.on_stopping(start + 3s);
-  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::send_again);
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).step == Step::send_again);
   CHECK(plan.on_answer({.status = 503}, start, 0.5) == Verdict::failed);
-  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).kind == Kind::take);
-  CHECK(plan.next({}, start) == Action{.kind = Kind::end});
+  CHECK(plan.next({.spans = 1, .oldest_at = start}, start).step == Step::take);
+  CHECK(plan.next({}, start) == Action{.step = Step::end});
+  CHECK(plan.state() == State::ended);
+  CHECK_THROWS_AS(plan.on_answer({.status = 200}, start, 0.5), std::logic_error);  // to no request
 }
 
 TEST_CASE("an exporter that is out of time ends, whatever it has not sent yet") {
@@ -82,17 +87,15 @@ TEST_CASE("an exporter that is out of time ends, whatever it has not sent yet") 
   for (const bool is_to_send_again : {true, false}) {
     ExportPlan ending = is_to_send_again ? plan : plan_of_ten();
     ending.on_stopping(start + 3s);
-    CHECK(ending.next(queued, start + 2s).kind == (is_to_send_again ? Kind::send_again : Kind::take));
-    CHECK(ending.next(queued, start + 3s) == Action{.kind = Kind::end});
+    CHECK(ending.next(queued, start + 2s).step == (is_to_send_again ? Step::send_again : Step::take));
+    CHECK(ending.next(queued, start + 3s) == Action{.step = Step::end});
   }
 }
 
 TEST_CASE("the queue of spans is bounded: what does not fit, and what comes after the end, is dropped and counted") {
   const auto tally = std::make_shared<Tally>();
-  int calls = 0;
-  SpanQueue queue{3, 2, tally, [&] { ++calls; }};
+  SpanQueue queue{3, 2, tally};
   for (int i = 0; i < 5; ++i) queue.push({.attempt = i}, start + std::chrono::seconds{i});
-  CHECK(calls == 2);  // the first span, and a batch
   CHECK(tally->traces.queue_full == 2);
   CHECK(queue.look().spans == 3);
   const auto taken = queue.take();
@@ -102,7 +105,21 @@ TEST_CASE("the queue of spans is bounded: what does not fit, and what comes afte
   queue.close();
   queue.push({}, start);
   CHECK(tally->traces.shutdown == 2);
-  CHECK(calls == 2);
+}
+
+TEST_CASE("the first span and a full batch wake the exporter, and neither further spans nor those after the end do") {
+  SpanQueue queue{3, 2, std::make_shared<Tally>()};
+  const auto wakes = [&queue] {
+    queue.push({}, start);
+    const bool is_woken = queue.wake().is_readable();
+    queue.wake().reset();
+    return is_woken;
+  };
+  for (const bool expected : {true, true, false, false}) CHECK(wakes() == expected);
+  REQUIRE(queue.take().size() == 2);
+  CHECK(wakes());  // a batch again
+  queue.close();
+  CHECK_FALSE(wakes());
 }
 
 TEST_CASE("a collector's answer tells how many spans it has refused") {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -35,6 +36,7 @@ struct ExportWorld {
   TimePoint again_at{};
   bool is_stopping = false;
   TimePoint gives_up_at = never;
+  bool is_over = false;  // the plan has ended
 
   bool event(int number) {
     switch (number) {
@@ -77,14 +79,15 @@ struct ExportWorld {
     return true;
   }
 
-  /// False if the plan does nothing before a span comes, or has ended.
+  /// False if the plan does nothing before a span comes, or had ended.
   bool act() {
     if (is_sent) return false;
+    if (is_stopping) plan.on_stopping(now + 4s);  // the first call counts
     const ExportPlan::Action action = plan.next({queue.size(), queue.empty() ? never : queue.front()}, now);
     const bool has_nothing = tries == 0 && queue.empty();
-    if (now >= gives_up_at || (is_stopping && has_nothing)) {
-      REQUIRE(action == ExportPlan::Action{.kind = ExportPlan::Action::Kind::end});
-      return false;
+    if (is_over || now >= gives_up_at || (is_stopping && has_nothing)) {
+      REQUIRE(action == ExportPlan::Action{.step = ExportPlan::Step::end});
+      return !std::exchange(is_over, true);
     }
     if (has_nothing) {
       REQUIRE(action == ExportPlan::Action{});
@@ -97,7 +100,7 @@ struct ExportWorld {
       now = due;
       return true;
     }
-    REQUIRE(action.kind == (tries > 0 ? ExportPlan::Action::Kind::send_again : ExportPlan::Action::Kind::take));
+    REQUIRE(action.step == (tries > 0 ? ExportPlan::Step::send_again : ExportPlan::Step::take));
     if (tries == 0)
       queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(std::min(queue.size(), most_in_batch)));
     ++tries;
@@ -105,13 +108,23 @@ struct ExportWorld {
     return true;
   }
 
-  /// A collector that answers has all spans soon, and of a worker that ends at once, unless the time is over.
+  [[nodiscard]] ExportPlan::State expected_state() const {
+    if (is_over) return ExportPlan::State::ended;
+    const bool has_failed = tries > (is_sent ? 1 : 0);  // a request for the batch under way
+    if (is_stopping) return has_failed ? ExportPlan::State::trying_last : ExportPlan::State::flushing;
+    return has_failed ? ExportPlan::State::trying_again : ExportPlan::State::gathering;
+  }
+
+  /// A collector that answers has all spans soon, and of a worker that ends at once, unless the time is over. Spans
+  /// that come after the end are dropped.
   void check() const {
     INFO(trace);
+    REQUIRE(plan.state() == expected_state());
     REQUIRE(tries <= most_tries);
     ExportWorld calm = *this;
     for (int step = 0; calm.event(2) || calm.act(); ++step) REQUIRE(step < 10);
-    REQUIRE((calm.queue.empty() || calm.now >= gives_up_at));
+    REQUIRE((calm.queue.empty() || calm.now >= gives_up_at || is_over));
+    REQUIRE(calm.is_over == is_stopping);
     REQUIRE(calm.now <= now + (is_stopping ? 0ms : told_delay + schedule_delay));
   }
 };

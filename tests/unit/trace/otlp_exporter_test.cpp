@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
@@ -37,21 +37,33 @@ bool blocks(const std::string& thread, int signal) {
   return false;
 }
 
-/// An exporter, and the id of its thread.
+/// Also while it waits for a lock.
+bool sleeps(const std::string& thread) {
+  std::ifstream status{"/proc/self/task/" + thread + "/status"};
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("State:")) return line.find('S', 6) != std::string::npos;
+  }
+  return false;
+}
+
+/// An exporter whose collector is down, and the id of its thread.
 struct Exporting {
   Exporting() {
     std::set<std::string> its_own = threads();
-    for (const std::string& thread : before) its_own.erase(thread);
+    for (const std::string& other : before) its_own.erase(other);
     REQUIRE(its_own.size() == 1);
     thread = *its_own.begin();
   }
 
+  [[nodiscard]] std::size_t logged() const { return lines->last_formatted().size(); }
+
+  std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> lines = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(10);
   std::set<std::string> before = threads();
   runtime::OtlpExporter exporter{
-      {.url = "http://127.0.0.1:1/v1/traces", .shown_url = "http://127.0.0.1:1"},
+      {.url = "http://127.0.0.1:1/v1/traces", .shown_url = "http://127.0.0.1:1", .most_in_batch = 1},
       "app-1",
       std::make_shared<runtime::Tally>(),
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>())};
+      std::make_shared<spdlog::logger>("test", lines)};
   std::string thread;
 };
 
@@ -74,4 +86,12 @@ TEST_CASE("the thread that exports spans goes after the other threads of its pro
   const int of_others = getpriority(PRIO_PROCESS, 0);
   if (of_others == 19) return;  // no thread can go later
   CHECK(test::eventually([&] { return getpriority(PRIO_PROCESS, thread) > of_others; }));
+}
+
+TEST_CASE("a span wakes the thread that exports it") {
+  const Exporting exporting;
+  const std::size_t logged = exporting.logged();
+  REQUIRE(test::eventually([&] { return blocks(exporting.thread, SIGPIPE) && sleeps(exporting.thread); }));
+  exporting.exporter.tracer()->attempt_begins({.attempt = 1})->ended({});
+  CHECK(test::eventually([&] { return exporting.logged() > logged; }));  // that the collector is down
 }

@@ -20,7 +20,7 @@ const TraceContext producer =
     TraceContext::from_text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 congo=1").value();
 
 std::shared_ptr<SpanQueue> queue_of_ten() {
-  return std::make_shared<SpanQueue>(10, 10, std::make_shared<runtime::Tally>(), [] {});
+  return std::make_shared<SpanQueue>(10, 10, std::make_shared<runtime::Tally>());
 }
 
 /// The span of an attempt that has ended so.

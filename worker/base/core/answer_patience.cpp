@@ -22,6 +22,16 @@ AnswerPatience::Action AnswerPatience::look(std::optional<TimePoint> busy_since,
   return {is_told ? Step::give_up_again : Step::give_up, now + std::min(patience, between_breaks_of_connection)};
 }
 
+std::string_view to_text(AnswerPatience::State state) noexcept {
+  switch (state) {
+    case AnswerPatience::State::patient:
+      return "patient";
+    case AnswerPatience::State::gave_up:
+      break;
+  }
+  return "gave up";
+}
+
 std::string_view to_text(AnswerPatience::Step step) noexcept {
   switch (step) {
     case AnswerPatience::Step::wait:
@@ -34,6 +44,8 @@ std::string_view to_text(AnswerPatience::Step step) noexcept {
   return "give up again";
 }
 
+std::ostream& operator<<(std::ostream& out, AnswerPatience::State state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, AnswerPatience::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const AnswerPatience::Action& action) {
   return out << to_text(action.step) << ", and look again at " << action.look_again_at.time_since_epoch().count();
 }

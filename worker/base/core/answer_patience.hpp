@@ -37,11 +37,16 @@ class AnswerPatience {
   /// The session tells only of a success that ends an outage.
   void on_success() noexcept { state_ = State::patient; }
 
+  [[nodiscard]] State state() const noexcept { return state_; }
+
  private:
   State state_ = State::patient;
 };
 
+[[nodiscard]] std::string_view to_text(AnswerPatience::State state) noexcept;
 [[nodiscard]] std::string_view to_text(AnswerPatience::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, AnswerPatience::State state);
+std::ostream& operator<<(std::ostream& out, AnswerPatience::Step step);
 std::ostream& operator<<(std::ostream& out, const AnswerPatience::Action& action);
 
 }  // namespace dogged::runtime

@@ -17,6 +17,16 @@ bool Outage::on_success() noexcept {
   return std::exchange(state_, State::works) == State::fails;
 }
 
+std::string_view to_text(Outage::State state) noexcept {
+  switch (state) {
+    case Outage::State::works:
+      return "works";
+    case Outage::State::fails:
+      break;
+  }
+  return "fails";
+}
+
 std::string_view to_text(Outage::Tell tell) noexcept {
   switch (tell) {
     case Outage::Tell::first:
@@ -29,6 +39,7 @@ std::string_view to_text(Outage::Tell tell) noexcept {
   return "nothing";
 }
 
+std::ostream& operator<<(std::ostream& out, Outage::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, Outage::Tell tell) { return out << to_text(tell); }
 
 }  // namespace dogged::runtime

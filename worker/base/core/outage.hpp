@@ -30,12 +30,16 @@ class Outage {
   /// True if the success ends an outage. The caller tells that.
   [[nodiscard]] bool on_success() noexcept;
 
+  [[nodiscard]] State state() const noexcept { return state_; }
+
  private:
   State state_ = State::works;
   ToldOnce reasons_;  // of this outage
 };
 
+[[nodiscard]] std::string_view to_text(Outage::State state) noexcept;
 [[nodiscard]] std::string_view to_text(Outage::Tell tell) noexcept;
+std::ostream& operator<<(std::ostream& out, Outage::State state);
 std::ostream& operator<<(std::ostream& out, Outage::Tell tell);
 
 }  // namespace dogged::runtime

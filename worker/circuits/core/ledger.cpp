@@ -210,4 +210,11 @@ std::ostream& operator<<(std::ostream& out, const CircuitLedger::Admission& admi
              << admission.wait.count() << " ms";
 }
 
+std::ostream& operator<<(std::ostream& out, const CircuitLedger::Answer& answer) {
+  out << answer.let_through << " let through as generation " << answer.generation;
+  if (!answer.waits.empty()) out << ", the others wait";
+  for (const milliseconds wait : answer.waits) out << ' ' << wait.count() << " ms";
+  return answer.is_open ? out << ", open" : out;
+}
+
 }  // namespace dogged::runtime

@@ -116,5 +116,6 @@ class CircuitLedger {
 [[nodiscard]] std::string_view to_text(CircuitLedger::Kept kept) noexcept;
 std::ostream& operator<<(std::ostream& out, CircuitLedger::Kept kept);
 std::ostream& operator<<(std::ostream& out, const CircuitLedger::Admission& admission);
+std::ostream& operator<<(std::ostream& out, const CircuitLedger::Answer& answer);
 
 }  // namespace dogged::runtime

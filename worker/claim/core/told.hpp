@@ -1,6 +1,8 @@
 // Other threads have told the claimer this. Pure data: mailbox.hpp collects it, and plan.hpp decides by it.
 #pragma once
 
+#include <iosfwd>
+
 #include "base/time.hpp"
 
 namespace dogged::runtime {
@@ -15,5 +17,7 @@ struct Told {
 
   friend bool operator==(const Told&, const Told&) = default;
 };
+
+std::ostream& operator<<(std::ostream& out, const Told& told);
 
 }  // namespace dogged::runtime

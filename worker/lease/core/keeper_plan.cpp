@@ -73,6 +73,20 @@ void KeeperPlan::on_failure() noexcept {
   look_at_ = TimePoint::min();
 }
 
+std::string_view to_text(KeeperPlan::State state) noexcept {
+  switch (state) {
+    case KeeperPlan::State::works:
+      return "works";
+    case KeeperPlan::State::drains:
+      return "drains";
+    case KeeperPlan::State::writes_last:
+      return "writes last";
+    case KeeperPlan::State::ends:
+      break;
+  }
+  return "ends";
+}
+
 std::string_view to_text(KeeperPlan::Step step) noexcept {
   switch (step) {
     case KeeperPlan::Step::beat:
@@ -93,6 +107,7 @@ std::string_view to_text(KeeperPlan::Step step) noexcept {
   return "end";
 }
 
+std::ostream& operator<<(std::ostream& out, KeeperPlan::State state) { return out << to_text(state); }
 std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step) { return out << to_text(step); }
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action) {
   out << to_text(action.step);

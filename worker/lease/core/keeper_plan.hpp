@@ -22,6 +22,12 @@ class KeeperPlan {
     bool listens = true;                 ///< false: no LISTEN; the keeper asks for everything
     milliseconds progress_interval{1'000};
   };
+  enum class State {
+    works,        ///< the worker claims
+    drains,       ///< the worker claims nothing more, and a heartbeat says so
+    writes_last,  ///< the keeper writes once more, and ends
+    ends,         ///< at once if the database says that the lease was ended
+  };
   enum class Step {
     beat,        ///< renew the lease
     listen,      ///< LISTEN on the keeper's channels
@@ -70,14 +76,9 @@ class KeeperPlan {
   [[nodiscard]] bool on_progress_refused(TimePoint now);
   void on_failure() noexcept;
 
- private:
-  enum class State {
-    works,        // the worker claims
-    drains,       // the worker claims nothing more, and a heartbeat says so
-    writes_last,  // the keeper writes once more, and ends
-    ends,         // at once if the database says that the lease was ended
-  };
+  [[nodiscard]] State state() const noexcept { return state_; }
 
+ private:
   void note_write(TimePoint now);
 
   Settings settings_;
@@ -90,7 +91,9 @@ class KeeperPlan {
   bool is_refused_ = false;  // the last write of progress
 };
 
+[[nodiscard]] std::string_view to_text(KeeperPlan::State state) noexcept;
 [[nodiscard]] std::string_view to_text(KeeperPlan::Step step) noexcept;
+std::ostream& operator<<(std::ostream& out, KeeperPlan::State state);
 std::ostream& operator<<(std::ostream& out, KeeperPlan::Step step);
 std::ostream& operator<<(std::ostream& out, const KeeperPlan::Action& action);
 

@@ -3,6 +3,8 @@
 // A question for each step doubled the statements of a handler with many steps. Most tasks have nothing on record, so
 // an attempt asks once for the names, and later only for the results of those. A record of an earlier attempt may
 // arrive after that. Then this attempt runs the step, and its own record counts (record_step.sql).
+//
+//   unasked --the names come--> all known, or some known if there may be more
 #pragma once
 
 #include <cstddef>
@@ -16,6 +18,11 @@ namespace dogged::runtime {
 
 class KnownSteps {
  public:
+  enum class State {
+    unasked,
+    all_known,   ///< the names on record
+    some_known,  ///< most_names of them, and there may be more
+  };
   enum class Ask {
     names,    ///< of all steps on record: names_of_steps.sql
     result,   ///< of this step: recorded_step.sql
@@ -32,13 +39,16 @@ class KnownSteps {
   /// and the answer that said so lost.
   void note_begun(const std::string& name) { unsure_.insert(name); }
 
+  [[nodiscard]] State state() const noexcept { return state_; }
+
  private:
-  bool has_asked_ = false;
-  bool are_all_ = false;
+  State state_ = State::unasked;
   std::set<std::string> unsure_;  // on record, or begun
 };
 
+[[nodiscard]] std::string_view to_text(KnownSteps::State state) noexcept;
 [[nodiscard]] std::string_view to_text(KnownSteps::Ask ask) noexcept;
+std::ostream& operator<<(std::ostream& out, KnownSteps::State state);
 std::ostream& operator<<(std::ostream& out, KnownSteps::Ask ask);
 
 }  // namespace dogged::runtime

@@ -72,11 +72,11 @@ std::string_view to_text(WaitPlan::Step step) noexcept {
     case WaitPlan::Step::cancelled:
       return "cancelled";
     case WaitPlan::Step::at_limit:
-      return "at_limit";
+      return "at limit";
     case WaitPlan::Step::stopped:
       return "stopped";
     case WaitPlan::Step::other_kind:
-      return "other_kind";
+      return "other kind";
     case WaitPlan::Step::lost:
       break;
   }

@@ -55,6 +55,7 @@ class WaitPlan {
 
 /// Throws std::logic_error for a text that is none.
 [[nodiscard]] WaitPlan::Answer wait_answer_from_text(std::string_view text);
+/// As dogged.wait_durably says it.
 [[nodiscard]] std::string_view to_text(WaitPlan::Answer answer) noexcept;
 [[nodiscard]] std::string_view to_text(WaitPlan::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, WaitPlan::Answer answer);
