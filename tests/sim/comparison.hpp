@@ -196,7 +196,7 @@ class Comparison {
   void lock_circuit();
   void defer();
   void defer_ready();
-  void set_retry_budget();
+  void set_queue();
   void who_holds();
   void expire();
   void expire_claimed();
@@ -228,7 +228,7 @@ class Comparison {
   void compare_tasks();
   void compare_position(TaskId id, std::int64_t model, std::int64_t postgres);
   void compare_lines();
-  void compare_pauses();
+  void compare_queues();
   void compare_cancelling(std::int64_t worker);
   void compare_notifications();
   [[nodiscard]] static std::string lines_of_postgres();
@@ -279,6 +279,7 @@ class Comparison {
   std::optional<Database::Transaction> locking_circuit_;  // its transaction
   std::optional<Database::Emission> emitting_;            // the emitter's transaction
   std::int64_t last_position_before_emit_ = 0;
+  std::uint64_t queue_changes_ = 0;
   std::set<std::tuple<TaskId, int, std::string>> recorded_;  // steps of attempts
   std::int64_t last_value_ = 0;                              // of steps, events and progress
   std::map<std::int64_t, std::vector<ClientCall>> calls_;    // by producer

@@ -149,7 +149,7 @@ void Comparison::choose_kinds() {
                                                              {2, &Comparison::lock_circuit},
                                                              {5, &Comparison::defer},
                                                              {4, &Comparison::defer_ready},
-                                                             {1, &Comparison::set_retry_budget},
+                                                             {1, &Comparison::set_queue},
                                                              {4, &Comparison::write_progress},
                                                              {4, &Comparison::declare_schedule},
                                                              {5, &Comparison::make_call},
@@ -238,7 +238,7 @@ std::vector<runtime::Watermarks::Range> Comparison::some_ranges() {
   constexpr auto least = std::numeric_limits<runtime::Place>::min();
   constexpr auto most = std::numeric_limits<runtime::Place>::max();
   if (scheduler_.chance(60)) return {{least, most}};
-  const runtime::Place lane = runtime::Place{scheduler_.pick(-1, 1)} << 47;
+  const runtime::Place lane = runtime::place_of(scheduler_.pick(-1, 1), 0);
   const runtime::Place after = lane + scheduler_.pick(0, 20);
   const runtime::Place upto = after + scheduler_.pick(1, 40);
   if (scheduler_.chance(50)) return {{after, upto}};
@@ -329,21 +329,39 @@ void Comparison::replay() {
   require_alike("replayed", model, postgres.one().text("result") == "replayed");
 }
 
+/// Half of the pauses end by themselves. The pause of a paused queue changes its end.
 void Comparison::pause() {
   const std::string& queue = any_queue();
-  const bool pauses = !model_.is_paused(queue);
-  note(pauses ? "pause " + queue : "resume " + queue);
-  model_.pause(queue, pauses);
-  const db::Statement change = pauses ? db::Statement{"pause", "select dogged.pause_queue($1::text)"}
-                                      : db::Statement{"resume", "select dogged.resume_queue($1::text)"};
-  (void)postgres_.run(change, db::Params{}.add(queue));
-  compare_pauses();
+  Random random = scheduler_.stream(std::uint64_t{1} << 34, ++queue_changes_);
+  if (model_.is_paused(queue) && random.chance(70)) {
+    note("resume " + queue);
+    model_.resume(queue);
+    (void)postgres_.run({"resume", "select dogged.resume_queue($1::text)"}, db::Params{}.add(queue));
+  } else {
+    const std::optional<milliseconds> resumes_in =
+        random.chance(50) ? std::optional<milliseconds>{delay} : std::nullopt;
+    note("pause " + queue + (resumes_in ? " for a while" : ""));
+    model_.pause(queue, resumes_in);
+    (void)postgres_.run(
+        {"pause", "select dogged.pause_queue($1::text, clock_timestamp() + $2::bigint * interval '1 minute')"},
+        db::Params{}.add(queue).add(resumes_in ? std::optional{in_minutes(*resumes_in)} : std::nullopt));
+  }
+  compare_queues();
 }
 
-void Comparison::compare_pauses() {
-  const auto settings = runtime::read_queue_settings(postgres_, queue_names);
+void Comparison::compare_queues() {
+  const auto resumes_in = [](const runtime::QueueSettings& settings) {
+    return settings.resumes_in ? std::optional{in_minutes(*settings.resumes_in)} : std::nullopt;
+  };
+  const auto all = runtime::read_queue_settings(postgres_, queue_names);
   for (const std::string& queue : queue_names) {
-    require_alike(queue + " is paused", model_.is_paused(queue), settings.at(queue).is_paused);
+    const runtime::QueueSettings model = model_.queue_settings(queue);
+    const runtime::QueueSettings& postgres = all.at(queue);
+    require_alike(queue + " is paused", model.is_paused, postgres.is_paused);
+    require_alike(queue + " resumes in", resumes_in(model), resumes_in(postgres));
+    require_alike("the concurrency of " + queue, model.concurrency, postgres.concurrency);
+    require_alike("the retry budget of " + queue + " is the model's", true,
+                  model.retry_budget == postgres.retry_budget);
   }
 }
 
@@ -695,7 +713,8 @@ void Comparison::settle_watermarks() {
   std::string text = "settle";
   for (std::size_t queue = 0; queue < queue_names.size(); ++queue) {
     if (queue > 0 && scheduler_.chance(50)) continue;
-    const runtime::Place after = (runtime::Place{scheduler_.pick(-1, 1)} << 47) + scheduler_.pick(0, 10);
+    const std::int64_t priority = scheduler_.pick(-1, 1);
+    const runtime::Place after = runtime::place_of(priority, scheduler_.pick(0, 10));
     const runtime::Watermarks::Range range{after, after + scheduler_.pick(1, 40)};
     parts.push_back({queue, range});
     settle.queues.push_back(queue_names[queue]);
@@ -852,6 +871,11 @@ void Comparison::let_time_pass() {
   postgres_.run({"shift_waits", "update dogged.task_waits set until = until - $1::bigint * interval '1 minute'"}, by);
   postgres_.run(
       {"shift_leases", "update dogged.workers set lease_until = lease_until - $1::bigint * interval '1 minute'"}, by);
+  postgres_.run({"shift_pauses",
+                 "update dogged.queues set paused_at = paused_at - $1::bigint * interval '1 minute', "
+                 "paused_until = paused_until - $1::bigint * interval '1 minute' where paused_until is not null"},
+                by);
+  compare_queues();
 }
 
 void Comparison::lock() {

@@ -8,7 +8,6 @@
 
 #include "circuit/shared_circuit.hpp"
 #include "circuits/core/ledger.hpp"
-#include "claim/queue_settings.hpp"
 #include "cli/changes/forced_circuits.hpp"
 #include "comparison.hpp"
 #include "sql/claim.hpp"
@@ -169,8 +168,8 @@ void Comparison::defer_ready() {
   const std::string& queue = any_queue();
   const Kind kind = scheduler_.chance(80) ? Kind::plain : Kind::fragile;
   const std::string& task = task_names[kind == Kind::plain ? 0 : 1];
-  const runtime::Place from = scheduler_.chance(70) ? std::numeric_limits<runtime::Place>::min()
-                                                    : (runtime::Place{scheduler_.pick(-1, 1)} << 47);
+  const runtime::Place from =
+      scheduler_.chance(70) ? std::numeric_limits<runtime::Place>::min() : runtime::place_of(scheduler_.pick(-1, 1), 0);
   note("defer ready tasks named " + task + " in " + queue + " from " + std::to_string(from) + ", by the circuit " +
        circuit);
   const std::vector<TaskId> model = model_.defer_ready(circuit, queue, from, {kind});
@@ -195,28 +194,30 @@ void Comparison::defer_ready() {
   }
 }
 
-void Comparison::set_retry_budget() {
+/// Its retry budget and its concurrency.
+void Comparison::set_queue() {
   const std::string& queue = any_queue();
   const bool sets = scheduler_.chance(60);
-  note((sets ? "set" : "lift") + std::string{" the retry budget of "} + queue);
+  Random random = scheduler_.stream(std::uint64_t{1} << 35, ++queue_changes_);
+  const std::optional<std::int64_t> at_once = random.chance(50) ? std::optional{random.pick(1, 9)} : std::nullopt;
+  note((sets ? "set" : "lift") + std::string{" the retry budget of "} + queue + ", and its concurrency to " +
+       shown(at_once));
   std::optional<RetryBudgetSettings> budget;
   if (sets) {
     budget = RetryBudgetSettings{.share = static_cast<double>(scheduler_.pick(1, 4)) / 4,
                                  .min_retries_per_second = static_cast<double>(scheduler_.pick(1, 9))};
   }
   model_.set_retry_budget(queue, budget);
-  (void)postgres_.run({"set_retry_budget",
+  model_.set_concurrency(queue, at_once ? std::optional{static_cast<std::size_t>(*at_once)} : std::nullopt);
+  (void)postgres_.run({"set_queue",
                        "select dogged.set_queue($1::text, jsonb_build_object('retry_budget', $2::float8, "
-                       "'min_retries_per_second', $3::float8))"},
+                       "'min_retries_per_second', $3::float8, 'concurrency', $4::bigint))"},
                       db::Params{}
                           .add(queue)
                           .add(budget ? std::optional{budget->share} : std::nullopt)
-                          .add(budget ? std::optional{budget->min_retries_per_second} : std::nullopt));
-  const auto settings = runtime::read_queue_settings(postgres_, queue_names);
-  for (const std::string& each : queue_names) {
-    require_alike("the retry budget of " + each + " is the model's", true,
-                  model_.retry_budget(each) == settings.at(each).retry_budget);
-  }
+                          .add(budget ? std::optional{budget->min_retries_per_second} : std::nullopt)
+                          .add(at_once));
+  compare_queues();
 }
 
 const char* const Comparison::query_of_circuits =

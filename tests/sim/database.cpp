@@ -186,12 +186,30 @@ bool Database::reschedule(TaskId id, milliseconds delay) {
   return true;
 }
 
-void Database::pause(const std::string& queue, bool paused) {
-  if (paused) {
-    paused_.insert(queue);
-  } else {
-    paused_.erase(queue);
+void Database::pause(const std::string& queue, std::optional<milliseconds> resumes_in) {
+  QueueRow& row = queues_[queue];
+  row.is_paused = true;
+  row.paused_until.reset();
+  if (resumes_in && mutant_ != Mutant::pause_that_never_ends) row.paused_until = now() + *resumes_in;
+}
+
+void Database::resume(const std::string& queue) {
+  QueueRow& row = queues_[queue];
+  row.is_paused = false;
+  row.paused_until.reset();
+}
+
+runtime::QueueSettings Database::queue_settings(const std::string& queue) const {
+  const auto found = queues_.find(queue);
+  if (found == queues_.end()) return {};
+  const QueueRow& row = found->second;
+  runtime::QueueSettings settings{.is_paused = row.is_paused && (!row.paused_until || *row.paused_until > now()),
+                                  .concurrency = row.concurrency,
+                                  .retry_budget = row.retry_budget};
+  if (settings.is_paused && row.paused_until) {
+    settings.resumes_in = std::chrono::ceil<milliseconds>(*row.paused_until - now());
   }
+  return settings;
 }
 
 std::set<TaskId> Database::fail_over(Durable replica) {
@@ -439,6 +457,7 @@ void Database::run_again(TaskId id, Task& task, const lifecycle::NextRun& next, 
 
 std::set<TaskId> Database::complete(std::int64_t worker, std::span<const runtime::Report> reports, TimePoint sent_at) {
   std::set<TaskId> refused;
+  reporters_.insert(worker);
   for (const runtime::Report& report : reports) {
     const auto found = now_.tasks.find(report.id);
     if (found == now_.tasks.end()) {

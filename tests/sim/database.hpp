@@ -18,9 +18,11 @@
 #include <dogged/retry_budget.hpp>
 
 #include "circuit/circuit_as_read.hpp"
+#include "claim/core/queue_changes.hpp"
 #include "claim/core/queues.hpp"
 #include "claim/core/settling.hpp"
 #include "claim/core/sleep.hpp"
+#include "claim/core/watermarks.hpp"
 #include "lease/core/holder.hpp"
 #include "lifecycle/lifecycle.hpp"
 #include "mutant.hpp"
@@ -102,7 +104,7 @@ struct Task {
   bool was_put_off = false;  // before its first attempt, which keeps that time whatever a call with its key says
 
   [[nodiscard]] bool awaits_first_run() const { return attempt == 0 && !was_put_off; }
-  [[nodiscard]] runtime::Place place() const { return (runtime::Place{priority} << 47) + position; }
+  [[nodiscard]] runtime::Place place() const { return runtime::place_of(priority, position); }
 };
 
 using Queues = std::set<std::string>;
@@ -175,7 +177,7 @@ struct ProgressRow {
 using Progress = std::map<std::pair<TaskId, int>, std::int64_t>;
 
 /// A statement that PostgreSQL may refuse for a while: a right is missing, or a row is locked.
-enum class Work { ticks, comparison, progress };
+enum class Work { ticks, comparison, progress, reports };
 
 /// The idempotency key of a call that a client may repeat.
 struct CallKey {
@@ -195,6 +197,14 @@ struct CallRow {
 struct KeyRow {
   TaskId task = 0;
   TimePoint taken_at{};
+};
+
+/// An operator's settings: a row of dogged.queues.
+struct QueueRow {
+  bool is_paused = false;
+  std::optional<TimePoint> paused_until = {};  // when the pause ends by itself
+  std::optional<std::size_t> concurrency = {};
+  std::optional<RetryBudgetSettings> retry_budget = {};
 };
 
 /// A row of dogged.circuits.
@@ -342,16 +352,17 @@ class Database {
   /// Makes a dead letter pending again, or sets when a pending task runs next. False if the task is not of that kind.
   bool replay(TaskId id, milliseconds delay, ReplaySteps steps = ReplaySteps::keep);
   bool reschedule(TaskId id, milliseconds delay);
-  void pause(const std::string& queue, bool paused);
-  [[nodiscard]] bool is_paused(const std::string& queue) const { return paused_.contains(queue); }
-
+  /// For a paused queue the call changes when the pause ends. `resumes_in`: nothing until the queue is resumed.
+  void pause(const std::string& queue, std::optional<milliseconds> resumes_in = {});
+  void resume(const std::string& queue);
+  void set_concurrency(const std::string& queue, std::optional<std::size_t> concurrency) {
+    queues_[queue].concurrency = concurrency;
+  }
   void set_retry_budget(const std::string& queue, const std::optional<RetryBudgetSettings>& budget) {
-    retry_budgets_[queue] = budget;
+    queues_[queue].retry_budget = budget;
   }
-  [[nodiscard]] std::optional<RetryBudgetSettings> retry_budget(const std::string& queue) const {
-    const auto found = retry_budgets_.find(queue);
-    return found == retry_budgets_.end() ? std::nullopt : found->second;
-  }
+  [[nodiscard]] runtime::QueueSettings queue_settings(const std::string& queue) const;
+  [[nodiscard]] bool is_paused(const std::string& queue) const { return queue_settings(queue).is_paused; }
 
   // Schedules: database_ticks.cpp.
   [[nodiscard]] bool has_schedule() const { return now_.schedule.settings.every > milliseconds{0}; }
@@ -480,6 +491,8 @@ class Database {
   /// `sent_at`: a report says how long before its sending the handler ended. So a late statement makes the end later.
   [[nodiscard]] std::set<TaskId> complete(std::int64_t worker, std::span<const runtime::Report> reports,
                                           TimePoint sent_at);
+  /// A batch of the worker was written, perhaps an empty one.
+  [[nodiscard]] bool has_reported(std::int64_t worker) const { return reporters_.contains(worker); }
   /// A handler's own transaction, with what it has written. False if the worker does not hold the attempt: then nothing
   /// is committed.
   bool complete_in(std::int64_t worker, const runtime::Attempt& attempt);
@@ -697,17 +710,17 @@ class Database {
   const Mutant mutant_;
   const std::size_t tasks_at_once_;
   Duration clock_ahead_{0};
-  Queues paused_;
-  std::map<std::string, std::optional<RetryBudgetSettings>> retry_budgets_;
+  std::map<std::string, QueueRow> queues_;             // that operators have changed
   std::map<std::string, std::int64_t> circuit_locks_;  // the number of the lock, by circuit
-  std::array<TimePoint, 3> refused_until_{};           // by work
+  std::array<TimePoint, 4> refused_until_{};           // by work
   std::map<std::int64_t, TimePoint> refuses_rescue_;   // until then, by worker
   Durable now_;
   WorkerRow lost_row_;
   std::uint64_t history_ = 0;
-  std::set<std::int64_t> open_;     // transactions
-  std::set<std::string> taking_;    // keys that open transactions take
-  std::set<std::string> emitting_;  // events of which an emit is not committed yet
+  std::set<std::int64_t> reporters_;  // workers that have written a batch
+  std::set<std::int64_t> open_;       // transactions
+  std::set<std::string> taking_;      // keys that open transactions take
+  std::set<std::string> emitting_;    // events of which an emit is not committed yet
   std::int64_t last_position_ = 0;
   std::int64_t last_claim_ = 0;
   std::int64_t last_worker_ = 0;

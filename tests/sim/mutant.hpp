@@ -50,6 +50,7 @@ enum class Mutant {
   change_that_forgets_due_ticks,      ///< ticks that are due when the distances change are not on record
   range_that_loses_its_rest,          ///< a backfill of the first tick of a skipped range forgets the others
   declaration_that_changes_nothing,   ///< a declared schedule is on record, and is not put in force
+  pause_that_never_ends,              ///< a queue that is paused for a while stays paused until it is resumed
   step_without_a_fence,               ///< a step is recorded for a worker that has lost its task
   step_of_any_attempt,                ///< a write of a step that arrives late counts in a later attempt
   record_that_is_not_found,           ///< a later attempt does not get what was recorded
@@ -90,6 +91,11 @@ enum class Mutant {
   forgets_a_deferral,                     ///< the claimer never promotes a task that waits for its retry
   keeps_tasks_of_a_paused_queue,          ///< a pause makes a worker give nothing back
   follows_no_pause,                       ///< workers claim from paused queues
+  forgets_when_a_pause_ends,              ///< a worker does not look when a pause ends by itself
+  follows_no_concurrency,                 ///< workers run as many tasks at once as when they began
+  claims_before_it_can_report,            ///< a worker claims although no batch of reports was written yet
+  proves_once,                            ///< a completer whose first batch has failed never writes another one
+  tells_nobody_of_its_proof,              ///< the claimer does not hear that reports can be written
   stops_without_giving_back,              ///< a worker that stops leaves its tasks to be rescued
   interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
@@ -142,14 +148,14 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(completion_despite_a_cancel), "G12", 1},
     MutantRow{DOGGED_MUTANT(release_of_an_old_session), "G4", 23},
     MutantRow{DOGGED_MUTANT(release_that_forgets_a_cancel), "G12", 8},
-    MutantRow{DOGGED_MUTANT(rescue_of_live_leases), "G7", 1},
+    MutantRow{DOGGED_MUTANT(rescue_of_live_leases), "G7", 4},
     MutantRow{DOGGED_MUTANT(rescue_forgets_claims), "G1", 15},
     MutantRow{DOGGED_MUTANT(rescue_that_wakes_nobody), "G5", 100},
     MutantRow{DOGGED_MUTANT(loss_without_a_row), "G3", 15},
     MutantRow{DOGGED_MUTANT(loss_that_does_not_count), "G6", 62},
     MutantRow{DOGGED_MUTANT(lease_ended_before_its_lapse), "G7", 25},
     MutantRow{DOGGED_MUTANT(lease_renewed_after_its_end), "G1", 25},
-    MutantRow{DOGGED_MUTANT(name_of_a_lapsed_lease), "G5", 1},
+    MutantRow{DOGGED_MUTANT(name_of_a_lapsed_lease), "G5", 100},
     MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", 18},
     MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", 18},
     MutantRow{DOGGED_MUTANT(snooze_that_does_not_count), "G17", 17},
@@ -157,7 +163,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(retry_after_its_expiry), "G16", 8},
     MutantRow{DOGGED_MUTANT(no_notification), "G14", 17},
     MutantRow{DOGGED_MUTANT(made_ready_at_an_old_place), "G14", 17},
-    MutantRow{DOGGED_MUTANT(wake_up_of_an_old_session), "G14", 23},
+    MutantRow{DOGGED_MUTANT(wake_up_of_an_old_session), "G14", 2},
     MutantRow{DOGGED_MUTANT(reschedule_without_a_notification), "G14", 17},
     MutantRow{DOGGED_MUTANT(cancel_without_a_notification), "G12", 2},
     MutantRow{DOGGED_MUTANT(effects_outside_the_transaction), "G13"},
@@ -165,13 +171,14 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(tick_that_fires_again), "G18", 87},
     MutantRow{DOGGED_MUTANT(overlap_that_is_overlooked), "G18"},
     MutantRow{DOGGED_MUTANT(tick_that_cancels_nothing), "G18", 14},
-    MutantRow{DOGGED_MUTANT(pause_that_leaves_no_row), "G18", 34},
+    MutantRow{DOGGED_MUTANT(pause_that_leaves_no_row), "G18", 11},
     MutantRow{DOGGED_MUTANT(change_that_forgets_due_ticks), "G18", 29},
     MutantRow{DOGGED_MUTANT(range_that_loses_its_rest), "G18", 15},
     MutantRow{DOGGED_MUTANT(declaration_that_changes_nothing), "G18", 1},
+    MutantRow{DOGGED_MUTANT(pause_that_never_ends), "G14", 3},
     MutantRow{DOGGED_MUTANT(looks_late_for_ticks), "G18"},
-    MutantRow{DOGGED_MUTANT(step_without_a_fence), "G19", 64},
-    MutantRow{DOGGED_MUTANT(step_of_any_attempt), "G19", 64},
+    MutantRow{DOGGED_MUTANT(step_without_a_fence), "G19", 1},
+    MutantRow{DOGGED_MUTANT(step_of_any_attempt), "G19", 1},
     MutantRow{DOGGED_MUTANT(record_that_is_not_found), "G19", 64},
     MutantRow{DOGGED_MUTANT(checkpoint_without_a_fence), "G19", 1},
     MutantRow{DOGGED_MUTANT(checkpoint_that_is_not_found), "G19", 17},
@@ -210,6 +217,11 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(forgets_a_deferral), "G1"},
     MutantRow{DOGGED_MUTANT(keeps_tasks_of_a_paused_queue), "G14"},
     MutantRow{DOGGED_MUTANT(follows_no_pause), "G14"},
+    MutantRow{DOGGED_MUTANT(forgets_when_a_pause_ends), "G14"},
+    MutantRow{DOGGED_MUTANT(follows_no_concurrency), "G14"},
+    MutantRow{DOGGED_MUTANT(claims_before_it_can_report), "G3"},
+    MutantRow{DOGGED_MUTANT(proves_once), "G14"},
+    MutantRow{DOGGED_MUTANT(tells_nobody_of_its_proof), "G14"},
     MutantRow{DOGGED_MUTANT(stops_without_giving_back), "G9"},
     MutantRow{DOGGED_MUTANT(interrupts_what_has_not_begun), "G2"},
     MutantRow{DOGGED_MUTANT(spends_a_retry_on_an_interruption), "G9"},

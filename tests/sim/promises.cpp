@@ -133,6 +133,16 @@ void an_attempt_begins_once(TaskId id, int attempt, bool is_first) {
   require(is_first, "G3", "the handler of an attempt begins once", Named{id, attempt});
 }
 
+void no_attempt_begins_that_cannot_be_recorded(TaskId id, int attempt, bool can_report) {
+  require(can_report, "G3", "no attempt begins before its worker has written a batch of reports", Named{id, attempt},
+          " does");
+}
+
+void no_more_run_at_once_than_are_set(TaskId id, int attempt, std::size_t busy, std::size_t set) {
+  require(busy <= set, "G14", "a worker runs as many tasks of a queue at once as are set", Named{id, attempt},
+          " makes them ", busy, ", and ", set, " are set");
+}
+
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts) {
   require(!attempts.contains({id, attempt}), "G7", "no attempt begins that was rescued", Named{id, attempt});
 }

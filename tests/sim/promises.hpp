@@ -7,10 +7,10 @@
 //     lease_renewed_after_its_end, forgets_a_deferral.
 //   G2, after the faults: no_attempt_ends_that_has_not_begun.
 //     Mutants: interrupts_what_has_not_begun.
-//   G3, as it happens, and after the faults: an_attempt_begins_once, an_attempt_is_recorded_once,
-//     a_report_counts_before_the_end, every_attempt_is_a_row, a_history_follows_the_rules,
-//     every_execution_is_on_record.
-//     Mutants: loss_without_a_row, forgets_what_waits.
+//   G3, as it happens, and after the faults: an_attempt_begins_once, no_attempt_begins_that_cannot_be_recorded,
+//     an_attempt_is_recorded_once, a_report_counts_before_the_end, every_attempt_is_a_row,
+//     a_history_follows_the_rules, every_execution_is_on_record.
+//     Mutants: loss_without_a_row, forgets_what_waits, claims_before_it_can_report.
 //   G4, at each report and claim: a_report_is_of_the_holder, a_claim_takes_what_is_free.
 //     Mutants: claim_of_locked_rows, completion_without_a_fence, completion_of_any_attempt, completion_twice,
 //     release_of_an_old_session.
@@ -44,9 +44,12 @@
 //   G14, in the calm; some runs have only workers that poll: a_task_begins_when_it_is_ready.
 //     Mutants: promotion_at_an_old_place, no_notification, made_ready_at_an_old_place,
 //     wake_up_of_an_old_session, reschedule_without_a_notification, sleeps_before_it_listens,
-//     waits_for_a_notification.
-//     Beside it, as docs/queues.md says of a pause, in the calm: a queue is paused while claimed tasks wait for a
-//     thread: a_pause_holds_back_what_has_not_begun. Mutants: keeps_tasks_of_a_paused_queue, follows_no_pause.
+//     waits_for_a_notification, proves_once, tells_nobody_of_its_proof.
+//     Beside it, as docs/queues.md says of the settings of a queue, in the calm. A queue is paused while claimed tasks
+//     wait for a thread, or for a while: a_pause_holds_back_what_has_not_begun. When the pause ends by itself:
+//     a_task_begins_when_it_is_ready. Mutants: keeps_tasks_of_a_paused_queue, follows_no_pause,
+//     pause_that_never_ends, forgets_when_a_pause_ends. A queue gets another concurrency:
+//     no_more_run_at_once_than_are_set, a_task_begins_when_it_is_ready. Mutant: follows_no_concurrency.
 //     And the price, as docs/decisions/0012 says, at the end: workers rest: a_worker_at_rest_asks_little. Mutant:
 //     renews_as_if_busy.
 //   G15, after the faults: a_call_takes_effect_once.
@@ -201,6 +204,10 @@ void an_attempt_gets_the_args_of_all_calls(TaskId id, const Args& args, const Le
 void no_debounce_goes_on_for_ever(TaskId id, TimePoint due, TimePoint enqueued_at, TimePoint now, const KeyRule& rule);
 
 void an_attempt_begins_once(TaskId id, int attempt, bool is_first);
+/// `can_report`: a batch of reports was written under the lease.
+void no_attempt_begins_that_cannot_be_recorded(TaskId id, int attempt, bool can_report);
+/// The attempt has begun, and `busy` attempts of its queue run in its worker, which knows of the setting.
+void no_more_run_at_once_than_are_set(TaskId id, int attempt, std::size_t busy, std::size_t set);
 void no_attempt_begins_that_was_rescued(TaskId id, int attempt, const AttemptRows& attempts);
 void nothing_begins_after_it_expired(TaskId id, int attempt, const Task& task, TimePoint database_now);
 /// An attempt ends, by itself or given up. `lease`: as its worker knows it.

@@ -106,12 +106,18 @@ class Run {
     }
     produce();
     emit_events();
-    if (!is_calm) disturb();
+    if (!is_calm) {
+      disturb();
+      refuse_reports();
+      change_queues();
+    }
     run_until(begin_ + time_of_faults);
     world_.faults = {.deadly_attempts = world_.faults.deadly_attempts};
     has_ended_ = true;
     mend_services();
-    for (const std::string& queue : queues_) set_paused(queue, false);
+    for (const std::string& queue : queues_) {
+      if (!database_.queue_settings(queue).resumes_in) resume(queue);  // the other pauses end by themselves
+    }
   }
 
   const std::string& any_queue() { return any_queue(scheduler_); }
@@ -326,8 +332,27 @@ class Run {
     for (const auto& worker : workers_) worker->tell_upkeep(told);
   }
 
-  void set_paused(const std::string& queue, bool paused) {
-    database_.pause(queue, paused);
+  void pause(const std::string& queue, std::optional<milliseconds> resumes_in = {}) {
+    world_.trace("the queue " + queue + " is paused" +
+                 (resumes_in ? " for " + std::to_string(resumes_in->count()) + " ms" : std::string{}));
+    database_.pause(queue, resumes_in);
+    tell_queues_changed();
+  }
+
+  void resume(const std::string& queue) {
+    world_.trace("the queue " + queue + " goes on");
+    database_.resume(queue);
+    tell_queues_changed();
+  }
+
+  void set_concurrency(const std::string& queue, std::optional<std::size_t> at_once) {
+    world_.trace("each worker runs " + std::to_string(at_once.value_or(concurrency)) + " tasks of the queue " + queue +
+                 " at once");
+    database_.set_concurrency(queue, at_once);
+    tell_queues_changed();
+  }
+
+  void tell_queues_changed() {
     for (const auto& worker : workers_) worker->tell_queues_changed();
   }
 
@@ -394,9 +419,35 @@ class Run {
     }
   }
 
+  /// Every now and then nobody can write reports for a while, also no worker that has just begun.
+  void refuse_reports() {
+    if (has_ended_) return;
+    const Incident incident{Incident::Kind::refusal, 0, ++refusals_};
+    Random random = world_.stream_of(incident);
+    scheduler_.after(random.between(300ms, 3s), [this] { refuse_reports(); });
+    if (random.chance(30) && world_.happens(incident)) refuse(Work::reports, random.between(10ms, 2s));
+  }
+
+  /// Every now and then an operator pauses a queue for a while, or sets its concurrency.
+  void change_queues() {
+    if (has_ended_) return;
+    const Incident incident{Incident::Kind::queue_change, 0, ++queue_changes_};
+    Random random = world_.stream_of(incident);
+    scheduler_.after(random.between(300ms, 3s), [this] { change_queues(); });
+    if (!random.chance(50) || !world_.happens(incident)) return;
+    const std::string& queue = any_queue(random);
+    if (random.chance(60)) return pause(queue, milliseconds{random.pick(1, 2000)});
+    set_concurrency(queue, random.chance(30) ? std::nullopt : std::optional{any_concurrency(random)});
+  }
+
+  static std::size_t any_concurrency(Random& random) {
+    return static_cast<std::size_t>(random.pick(1, 2 * static_cast<std::int64_t>(concurrency)));
+  }
+
   /// A right is missing for a while, or an operator's transaction holds a lock.
   void refuse(Work work, Duration time) {
-    static const std::vector<std::string> names{"ticks", "the comparison", "progress"};
+    static const std::vector<std::string> names{"the firing of ticks", "the comparison of declarations",
+                                                "the writing of progress", "the writing of reports"};
     world_.trace(names.at(static_cast<std::size_t>(work)) + " is refused for " +
                  std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms");
     database_.refuse(work, time);
@@ -427,7 +478,7 @@ class Run {
     if (what < 3) {
       world_.trace("the retry budget of the queue " + queue + (what == 0 ? " is lifted" : " is set"));
       database_.set_retry_budget(queue, what == 0 ? std::nullopt : std::optional{any_budget(random)});
-      for (const auto& worker : workers_) worker->tell_queues_changed();
+      tell_queues_changed();
     } else if (!world_.has_circuits) {
       return;
     } else if (what < 8) {
@@ -453,9 +504,8 @@ class Run {
   }
 
   void pause_or_resume(const std::string& queue) {
-    const bool pauses = !database_.is_paused(queue);
-    world_.trace("the queue " + queue + (pauses ? " is paused" : " goes on"));
-    set_paused(queue, pauses);
+    if (database_.is_paused(queue)) return resume(queue);
+    pause(queue);
   }
 
   /// From now on the replica lags. A moment later the server is lost, and the replica takes over without later commits.
@@ -560,8 +610,11 @@ class Run {
     until_all_have_ended();
     promises::hold_after_the_faults(database_, world_.begun, world_.half_lost, answers_);
     world_.faults = {};
-    for (const std::string& queue : queues_) database_.set_retry_budget(queue, std::nullopt);
-    for (const auto& worker : workers_) worker->tell_queues_changed();
+    for (const std::string& queue : queues_) {
+      database_.set_retry_budget(queue, std::nullopt);
+      database_.set_concurrency(queue, std::nullopt);
+    }
+    tell_queues_changed();
   }
 
   /// Without faults, sleepers are notified of enqueued tasks, however the transaction and their falling asleep take
@@ -638,6 +691,10 @@ class Run {
     // Last, so that the seeds of before go on as they did until here.
     if (scheduler_.chance(25)) a_queue_is_paused();
     if (scheduler_.chance(25)) leases_lapse_before_reports_are_written();
+    Random random = scheduler_.stream(std::uint64_t{1} << 34, 0);
+    if (random.chance(25)) workers_begin_before_they_can_report(random);
+    if (random.chance(25)) a_pause_ends_by_itself(random);
+    if (random.chance(25)) a_concurrency_is_set(random);
     workers_rest();
   }
 
@@ -990,17 +1047,84 @@ class Run {
       run_until(scheduler_.now() + 1ms);
     }
     run_until(scheduler_.now() + scheduler_.between(0us, 100ms));
-    world_.trace("the queue " + queue + " is paused");
-    set_paused(queue, true);
+    pause(queue);
     const TimePoint until = scheduler_.now() + world_.latest_followed();
     run_until(until);
     promises::a_pause_holds_back_what_has_not_begun(queue, until, database_, world_.begun);
     run_until(scheduler_.now() + 5s);  // threads become free
     promises::a_pause_holds_back_what_has_not_begun(queue, until, database_, world_.begun);
     world_.faults.long_attempts = 0;
-    set_paused(queue, false);
+    resume(queue);
     until_all_have_ended();
     promises::every_task_ends(database_);
+  }
+
+  /// Nobody tells the workers when the pause ends. In half of the runs an operator changes its end meanwhile.
+  void a_pause_ends_by_itself(Random& random) {
+    until_all_have_ended();
+    const std::string& queue = any_queue(random);
+    if (random.chance(50)) {
+      pause(queue, milliseconds{random.pick(500, 20'000)});
+      run_until(scheduler_.now() + random.between(0us, 400ms));
+    }
+    const milliseconds time = world_.latest_followed() + milliseconds{random.pick(0, 3000)};
+    pause(queue, time);
+    const TimePoint ends_at = scheduler_.now() + time;
+    const TimePoint known_at = scheduler_.now() + world_.latest_followed();
+    run_until(scheduler_.now() + random.between(0us, time));
+    const std::vector<TaskId> ids = enqueue_to(queue, static_cast<int>(random.pick(1, 3)));
+    run_until(ends_at - 1us);
+    promises::a_pause_holds_back_what_has_not_begun(queue, known_at, database_, world_.begun);
+    run_until(ends_at + world_.latest_begin());
+    for (const TaskId id : ids) {
+      promises::a_task_begins_when_it_is_ready("after a pause", {id, 1}, world_.begun, scheduler_.now());
+    }
+  }
+
+  /// A right is missing when all workers begin anew. Tasks begin once the right is there.
+  void workers_begin_before_they_can_report(Random& random) {
+    until_all_have_ended();
+    for (const auto& worker : workers_) worker->stop(random.between(1ms, 300ms));
+    refuse(Work::reports, random.between(600ms, 3s));
+    run_until(scheduler_.now() + 500ms);
+    const std::vector<TaskId> ids = enqueue_to(any_queue(random), static_cast<int>(random.pick(1, 3)));
+    run_until(database_.refused_until(Work::reports) + world_.latest_begin());
+    for (const TaskId id : ids) {
+      promises::a_task_begins_when_it_is_ready("before reports could be written", {id, 1}, world_.begun,
+                                               scheduler_.now());
+    }
+    until_all_have_ended();
+  }
+
+  /// First fewer tasks than workers began with, while more are ready. Then so many that one worker can run them all.
+  void a_concurrency_is_set(Random& random) {
+    until_all_have_ended();
+    const std::string& queue = any_queue(random);
+    const auto own = static_cast<std::int64_t>(concurrency);
+    const auto fewer = static_cast<std::size_t>(random.pick(1, own - 1));
+    const auto more = static_cast<std::size_t>(random.pick(own + 1, 2 * own));
+    set_concurrency(queue, fewer);
+    run_until(scheduler_.now() + world_.latest_followed());
+    world_.at_once[queue] = fewer;
+    world_.faults.long_attempts = 100;
+    const std::vector<TaskId> ids = enqueue_to(queue, static_cast<int>(more));
+    run_until(scheduler_.now() + world_.latest_begin());
+    world_.at_once.clear();
+    set_concurrency(queue, more);
+    run_until(scheduler_.now() + world_.latest_followed() + world_.latest_begin());
+    for (const TaskId id : ids) {
+      promises::a_task_begins_when_it_is_ready("where more run at once", {id, 1}, world_.begun, scheduler_.now());
+    }
+    world_.faults.long_attempts = 0;
+    set_concurrency(queue, std::nullopt);
+    until_all_have_ended();
+  }
+
+  std::vector<TaskId> enqueue_to(const std::string& queue, int how_many) {
+    Database::Transaction transaction = database_.begin();
+    database_.enqueue(transaction, how_many, {.queue = queue});
+    database_.commit(transaction);
+    return transaction.ids;
   }
 
   /// The server is away for longer than leases last. Nobody ends them, so the reports that workers kept still count.
@@ -1106,6 +1230,8 @@ class Run {
   std::int64_t tries_ = 0;  // of calls
   std::int64_t disturbances_ = 0;
   std::int64_t emissions_ = 0;
+  std::int64_t refusals_ = 0;  // of reports
+  std::int64_t queue_changes_ = 0;
   std::int64_t calls_in_calm_ = 0;
   std::int64_t payloads_ = 0;                                  // of events: each has another one
   std::map<std::pair<TaskId, int>, TimePoint> resumed_until_;  // attempts that events make ready

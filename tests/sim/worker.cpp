@@ -41,7 +41,7 @@ runtime::Definition definition_from(Kind kind) {
   runtime::Definition definition;
   definition.name = "task";
   definition.circuit = circuit_of(kind);
-  definition.in_force = std::make_shared<runtime::InForce>(runtime::Declaration{rules_of(kind), {}});
+  definition.declared.rules = rules_of(kind);
   if (kind == Kind::stuck) definition.timeout = timeout;
   return definition;
 }
@@ -98,11 +98,11 @@ void Worker::begin_life() {
   const Candidate registered = *std::exchange(candidate_, {});
   life_.emplace(registered.previous.value(), registered, !world_.only_polls, now());
   for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
-    Executor& executor = life_->executors.emplace_back(Executor{Pool{concurrency, stop_grace}});
-    for (std::size_t i = 0; i < concurrency; ++i) add_runner(executor);
+    add_missing_runners(life_->executors.emplace_back(Executor{queues_[queue], Pool{concurrency, stop_grace}}));
   }
   world_.trace("worker " + std::to_string(number_) + " begins under lease " + std::to_string(lease_id()));
   plan_ = std::make_unique<ClaimPlan>(ClaimPlan::Settings{poll_interval, !world_.only_polls}, queues_, now());
+  completer_step();
   claimer_step();
   keeper_step();
   watch();
@@ -129,6 +129,7 @@ void Worker::end_life() {
   batch_.reset();
   writing_.reset();
   completer_ = {};
+  is_proving_ = false;
   completer_wakes_at_ = runtime::never;
 }
 
@@ -204,7 +205,11 @@ void Worker::claimer_continue() {
 }
 
 ClaimPlan::Capacity Worker::capacity() const {
-  ClaimPlan::Capacity capacity{.can_report = true, .backlog = reports_.size(), .demand = {}, .holds_waiting = false};
+  const bool can_report = completer_.state() == CompleterPlan::State::ready;
+  ClaimPlan::Capacity capacity{.can_report = can_report || world_.mutant == Mutant::claims_before_it_can_report,
+                               .backlog = reports_.size(),
+                               .demand = {},
+                               .holds_waiting = false};
   capacity.demand.reserve(life_->executors.size());
   for (const Executor& executor : life_->executors) {
     capacity.demand.push_back(executor.pool.demand());
@@ -496,17 +501,12 @@ void Worker::follow_queues() {
     return claimer_continue();
   }
   ask(
-      [this] {
-        std::vector<bool> paused;
-        std::vector<std::optional<RetryBudgetSettings>> budgets;
-        for (const std::string& queue : queues_) {
-          paused.push_back(world_.mutant != Mutant::follows_no_pause && world_.database.is_paused(queue));
-          budgets.push_back(world_.database.retry_budget(queue));
-        }
-        return [this, paused, budgets] {
-          plan_->on_following(now());
-          for (std::size_t i = 0; i < budgets.size(); ++i) follow_budget(life_->executors[i], budgets[i], now());
-          for (std::size_t i = 0; i < paused.size(); ++i) (void)plan_->on_queue_settings(i, paused[i], {}, now());
+      [this, asked_at = now()] {
+        std::vector<runtime::QueueSettings> all;
+        for (const std::string& queue : queues_) all.push_back(world_.database.queue_settings(queue));
+        return [this, asked_at, all] {
+          plan_->on_following(asked_at);
+          for (std::size_t i = 0; i < all.size(); ++i) follow(i, all[i]);
           claimer_continue();
         };
       },
@@ -514,6 +514,23 @@ void Worker::follow_queues() {
         claimer_failed();
         claimer_continue();
       });
+}
+
+/// As Claimer::follow.
+void Worker::follow(std::size_t index, runtime::QueueSettings settings) {
+  if (world_.mutant == Mutant::follows_no_pause) settings.is_paused = false;
+  if (world_.mutant == Mutant::forgets_when_a_pause_ends) settings.resumes_in.reset();
+  if (world_.mutant == Mutant::follows_no_concurrency) settings.concurrency.reset();
+  (void)plan_->on_queue_settings(index, settings.is_paused, settings.resumes_in, now());
+  Executor& executor = life_->executors[index];
+  const runtime::QueueChanges changes = changes_of(executor.terms, settings, concurrency);
+  if (changes.concurrency) {
+    executor.terms.concurrency = *changes.concurrency;
+    executor.pool.set_concurrency(*changes.concurrency);
+    add_missing_runners(executor);
+    begin_tasks();
+  }
+  if (changes.retry_budget) change_retry_budget(executor, settings.retry_budget, now());
 }
 
 void Worker::give_back_paused(const std::vector<std::size_t>& paused) {
@@ -571,9 +588,12 @@ void Worker::end_expired(const std::vector<ClaimedTask>& expired) {
 
 // The executors.
 
-void Worker::add_runner(Executor& executor) {
-  const auto& runner = executor.runners.emplace_back(std::make_shared<Runner>());
-  executor.pool.add({runner, &runner->slot});
+/// As Executor::add_threads. If the concurrency was lowered, there are more than it wants.
+void Worker::add_missing_runners(Executor& executor) {
+  while (executor.pool.slots() < executor.pool.concurrency()) {
+    const auto& runner = executor.runners.emplace_back(std::make_shared<Runner>());
+    executor.pool.add({runner, &runner->slot});
+  }
 }
 
 /// Each idle thread takes the next task.
@@ -595,9 +615,11 @@ bool Worker::begin_next(Executor& executor, const std::shared_ptr<Runner>& runne
     case Pool::Next::expired:
       tell_claimer({.has_expired = true});
       return true;
-    case Pool::Next::cancelled:
-      hand_on(executor, *runner, runtime::report_not_begun(runner->slot.run().task, now()));
+    case Pool::Next::cancelled: {
+      const ClaimedTask& task = runner->slot.run().task;
+      hand_on(executor, *runner, runtime::report_not_begun(task, task.definition->declared, now()));
       return true;
+    }
     case Pool::Next::run:
       begin(executor, runner);
       return true;
@@ -613,6 +635,9 @@ void Worker::begin(Executor& executor, const std::shared_ptr<Runner>& runner) {
   ++runner->handlers;
   note_deadline(run.deadline);
   check_begins(task);
+  if (const auto set = world_.at_once.find(executor.queue); set != world_.at_once.end()) {
+    promises::no_more_run_at_once_than_are_set(task.id, task.attempt, executor.pool.load().busy, set->second);
+  }
   Random random = stream_of_handler(task, 0);
   if (kind_of(task) == Kind::deadly && random.chance(world_.faults.deadly_attempts)) {
     return later(random.between(1ms, 60ms), [this, down_for = random.between(1ms, 2s)] { crash(down_for); });
@@ -643,6 +668,7 @@ double Worker::draw_for(const ClaimedTask& task) const {
 /// Where a failover has lost commits or renewals, an attempt may begin again, and a worker knows nothing first. A
 /// worker goes by its own clock: it cannot know that the database's was set ahead.
 void Worker::check_begins(const ClaimedTask& task) {
+  promises::no_attempt_begins_that_cannot_be_recorded(task.id, task.attempt, world_.database.has_reported(lease_id()));
   const bool is_first = world_.begun.try_emplace({task.id, task.attempt}, promises::Begin{now(), lease_id()}).second;
   if (world_.half_lost.contains(task.id)) return;
   promises::an_attempt_begins_once(task.id, task.attempt, is_first);
@@ -694,7 +720,7 @@ void Worker::end_handler(Executor& executor, Runner& runner, int handler, runtim
   if (runner.handlers != handler) return;
   const auto& [task, started_at, deadline] = runner.slot.run();
   runtime::Report report =
-      runtime::report_of(task, started_at, now(), std::move(end),
+      runtime::report_of(task, task.definition->declared, started_at, now(), std::move(end),
                          {.stop_reason = runner.reason, .completion_begun = runner.completion_begun}, draw_for(task));
   ++runner.handlers;
   if (executor.pool.on_ended(runner.slot, report.finished_at - report.started_at)) {
@@ -774,7 +800,8 @@ void Worker::check_ends(const Runner& runner) const {
 runtime::Report Worker::give_up(Executor& executor, std::size_t index) {
   check_ends(*executor.runners[index]);
   const auto [run, reason] = executor.pool.give_up(index);
-  return runtime::report_without_handler(run.task, reason, run.started_at, now(), draw_for(run.task));
+  return runtime::report_without_handler(run.task, run.task.definition->declared, reason, run.started_at, now(),
+                                         draw_for(run.task));
 }
 
 void Worker::replace(Executor& executor, std::size_t index) {
@@ -782,23 +809,22 @@ void Worker::replace(Executor& executor, std::size_t index) {
   executor.pool.remove(index);
   std::swap(executor.runners[index], executor.runners.back());
   executor.runners.pop_back();
-  add_runner(executor);
+  add_missing_runners(executor);
 }
 
 // The completer.
 
 /// As Completer::run.
 void Worker::completer_step() {
-  if (batch_ || writing_) return;
+  if (batch_ || writing_ || is_proving_) return;
   if (life_->completer_finishes) note_finish();
   const CompleterPlan::Action action = completer_.next({.has_reports = reports_.has_waiting(),
                                                         .is_lease_lapsed = life_->lease.state() == Lease::State::lapsed,
                                                         .circuits_at = life_->circuits.writes_at()},
                                                        now());
   switch (action.step) {
-    case CompleterPlan::Step::prove:  // nothing can be missing here
-      completer_.on_proved();
-      return completer_step();
+    case CompleterPlan::Step::prove:
+      return prove();
     case CompleterPlan::Step::send:
       batch_.emplace(reports_.take());
       return batch_goes_on();
@@ -816,6 +842,36 @@ void Worker::completer_waits(TimePoint until) {
   if (until == runtime::never || is_awaited) return;
   completer_wakes_at_ = until;
   later(until - now(), [this] { completer_step(); });
+}
+
+/// As Completer::prove: a batch without reports. If the worker finishes meanwhile, the proof is not tried again.
+void Worker::prove() {
+  is_proving_ = true;
+  ask(
+      [this, lease = lease_id(), sent_at = now()]() -> Callback {
+        if (world_.database.is_refused(Work::reports)) return [this] { proof_failed(); };
+        (void)world_.database.complete(lease, {}, sent_at);
+        return [this] {
+          is_proving_ = false;
+          completer_.on_proved();
+          if (world_.mutant != Mutant::tells_nobody_of_its_proof) tell_of_room();
+          completer_step();
+        };
+      },
+      [this] { proof_failed(); });
+}
+
+void Worker::proof_failed() {
+  const auto goes_on = [this] {
+    is_proving_ = false;
+    completer_step();
+  };
+  if (life_->completer_finishes) return goes_on();
+  if (world_.mutant == Mutant::proves_once) {
+    is_proving_ = false;  // the end of the worker goes on
+    return;
+  }
+  later(100ms, goes_on);
 }
 
 void Worker::batch_goes_on() {
@@ -857,6 +913,7 @@ void Worker::send() {
                                       [](const runtime::Report& report) { return report.result_json == refused_json; });
   ask(
       [this, part = std::move(part), is_refused, lease = lease_id(), sent_at = world_.scheduler.now()]() -> Callback {
+        if (world_.database.is_refused(Work::reports)) return [this] { sending_failed(); };
         if (is_refused) {
           return [this] {
             (void)batch_->on_refused("refused");
@@ -869,14 +926,16 @@ void Worker::send() {
           batch_goes_on();
         };
       },
-      [this] {
-        if (world_.mutant == Mutant::drops_a_report) {
-          batch_->on_sent({}, world_.scheduler.now());
-        } else {
-          batch_->on_failure();
-        }
-        batch_failed(world_.scheduler.between(1ms, 100ms));
-      });
+      [this] { sending_failed(); });
+}
+
+void Worker::sending_failed() {
+  if (world_.mutant == Mutant::drops_a_report) {
+    batch_->on_sent({}, world_.scheduler.now());
+  } else {
+    batch_->on_failure();
+  }
+  batch_failed(world_.scheduler.between(1ms, 100ms));
 }
 
 void Worker::explain() {
@@ -922,9 +981,10 @@ void Worker::finish_completer() {
 
 /// The circuit events that are due now have one more turn.
 void Worker::note_finish() {
-  if (completer_.state() != CompleterPlan::State::ready) return;
-  life_->owes_circuits = life_->circuits.writes_at() <= now();
-  if (world_.mutant == Mutant::finishes_without_its_circuits) return completer_.on_given_up();
+  if (completer_.state() == CompleterPlan::State::ready) {
+    life_->owes_circuits = life_->circuits.writes_at() <= now();
+    if (world_.mutant == Mutant::finishes_without_its_circuits) return completer_.on_given_up();
+  }
   completer_.on_finish();
 }
 
@@ -1067,7 +1127,7 @@ void Worker::look_at_lease(bool stop_requested) {
   incarnation.on_seen({.stop_requested = stop_requested, .lease = life_->lease.state()});
   if (incarnation.state() != Incarnation::State::draining) return;
   world_.trace("worker " + std::to_string(number_) + " drains: " + std::string{to_text(incarnation.end())});
-  life_->shutdown.emplace(incarnation.grace(grace), stop_grace);
+  life_->shutdown.emplace(Shutdown::Times{.grace = incarnation.grace(grace), .stop_grace = stop_grace});
   life_->keeper.on_draining();
   wake_keeper();
   plan_->on_stopping();
@@ -1145,8 +1205,9 @@ void Worker::take_back() {
     return;
   }
   for (const ClaimedTask& task : tasks) {
-    life_->given_up.push_back(runtime::report_of(
-        task, now(), now(), {.ending = {.outcome = lifecycle::Outcome::interrupted}}, {}, draw_for(task)));
+    life_->given_up.push_back(runtime::report_of(task, task.definition->declared, now(), now(),
+                                                 {.ending = {.outcome = lifecycle::Outcome::interrupted}}, {},
+                                                 draw_for(task)));
   }
 }
 

@@ -1,8 +1,8 @@
 // A worker process of the simulation: the real cores against the model instead of PostgreSQL. Claims: ClaimPlan,
-// Mailbox, SortingOut, RetryThrottle, LastRelease and CircuitLedger. Attempts: Pool, and the ending of attempts.
-// Reports: CompleterPlan, ReportBatches and ReportBatch. Leases: Lease, KeeperPlan, UpkeepPlan and RescueTasks. The
-// process: Registering, Incarnation and Shutdown. The network between them loses requests, answers and notifications,
-// and delivers statements late. Handlers take virtual time.
+// Mailbox, SortingOut, RetryThrottle, QueueChanges, LastRelease and CircuitLedger. Attempts: Pool, and the ending of
+// attempts. Reports: CompleterPlan, ReportBatches and ReportBatch. Leases: Lease, KeeperPlan, UpkeepPlan and
+// RescueTasks. The process: Registering, Incarnation and Shutdown. The network between them loses requests, answers and
+// notifications, and delivers statements late. Handlers take virtual time.
 #pragma once
 
 #include <compare>
@@ -25,6 +25,7 @@
 #include "claim/core/last_release.hpp"
 #include "claim/core/mailbox.hpp"
 #include "claim/core/plan.hpp"
+#include "claim/core/queue_changes.hpp"
 #include "claim/core/retry_throttle.hpp"
 #include "claim/core/sorting_out.hpp"
 #include "database.hpp"
@@ -54,7 +55,7 @@ inline constexpr milliseconds lease_length{3'000};
 inline constexpr milliseconds poll_interval{2'000};
 inline constexpr milliseconds compares_again_after{1'000};  // declarations, after a refusal
 inline constexpr std::int64_t looked_for_at_once{4};        // tasks of claims: so that some claims are left for later
-inline constexpr std::size_t concurrency = 3;               // of each queue
+inline constexpr std::size_t concurrency = 3;               // of each queue, unless an operator sets another one
 inline constexpr milliseconds stop_grace{200};              // how long a handler may run on after its stop token is set
 inline constexpr runtime::ReportBatches::Limits batch_limits{.reports = 4};  // so that not all reports fit into one
 inline constexpr milliseconds until_given_up{400};                           // a statement that is not answered
@@ -78,7 +79,7 @@ struct Faults {
 /// Something that happens to the workers, and that a run can leave out: a fault, or an operation of producers and
 /// operators.
 struct Incident {
-  enum class Kind { disturbance, production, call, statement, emission, notification };
+  enum class Kind { disturbance, production, call, statement, emission, notification, refusal, queue_change };
 
   Kind kind;
   int who = 0;  // the worker, of a statement and of a notification
@@ -111,6 +112,7 @@ struct World {
   bool progress_is_timely = false;                                // from here on
   bool retries_are_timely = false;                                // from here on
   std::map<std::pair<TaskId, int>, TimePoint> begins_until = {};  // such retries
+  std::map<std::string, std::size_t> at_once = {};                // as set for queues: all workers know
   std::set<TaskId> half_lost = {};  // tasks of which a failover has lost something: an attempt may begin again
   TimePoint lost_renewals_until{};  // a failover has lost renewals: workers hold leases that others may end
   bool traces_steps = false;        // of claimers as well
@@ -197,8 +199,10 @@ class Worker {
   };
   /// The threads of one queue.
   struct Executor {
+    std::string queue;
     runtime::Pool pool;
-    std::vector<std::shared_ptr<Runner>> runners = {};  // runners[i] has the pool's slot i
+    std::vector<std::shared_ptr<Runner>> runners = {};                             // runners[i] has the pool's slot i
+    runtime::QueueTerms terms = {.concurrency = concurrency, .retry_budget = {}};  // that are in force
     std::unique_ptr<runtime::RetryThrottle> retries = {};
     TimePoint budget_since = {};
     promises::BegunAttempts begun = {};  // since then
@@ -293,6 +297,7 @@ class Worker {
                                                         TimePoint asked_at) const;
   void settle(const runtime::Settling::Question& question);
   void follow_queues();
+  void follow(std::size_t index, runtime::QueueSettings settings);
   void give_back_paused(const std::vector<std::size_t>& paused);
   void give_back_stale();
   void give_back(const std::vector<runtime::ClaimedTask>& tasks);
@@ -315,7 +320,7 @@ class Worker {
   void defer(const std::vector<runtime::Deferral>& tasks);
   void defer_ready(const Claimed& claimed, const std::string& circuit);
   void refresh_circuits();
-  static void follow_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now);
+  static void change_retry_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now);
   void note_event(std::string_view circuit, detail::CircuitEvent event);
   void note_not_begun(const std::vector<runtime::ClaimedTask>& tasks);
   void write_circuits();
@@ -332,7 +337,7 @@ class Worker {
   void end_wait();
   void hear_all();
 
-  void add_runner(Executor& executor);
+  static void add_missing_runners(Executor& executor);
   void begin_tasks();
   [[nodiscard]] bool begin_next(Executor& executor, const std::shared_ptr<Runner>& runner);
   void begin(Executor& executor, const std::shared_ptr<Runner>& runner);
@@ -388,7 +393,10 @@ class Worker {
 
   void completer_step();
   void completer_waits(TimePoint until);
+  void prove();
+  void proof_failed();
   void send();
+  void sending_failed();
   void explain();
   void batch_goes_on();
   void note_taken(const runtime::ReportBatch::Taken& taken);
@@ -502,6 +510,7 @@ class Worker {
   };
   std::optional<CircuitWriting> writing_;
   runtime::CompleterPlan completer_;
+  bool is_proving_ = false;
   TimePoint completer_wakes_at_ = runtime::never;
 };
 

@@ -221,9 +221,8 @@ void Worker::refresh_circuits() {
 }
 
 /// As Claimer::change_retry_budget.
-void Worker::follow_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now) {
-  const auto bound = executor.retries ? std::optional{executor.retries->settings()} : std::nullopt;
-  if (bound == budget) return;
+void Worker::change_retry_budget(Executor& executor, const std::optional<RetryBudgetSettings>& budget, TimePoint now) {
+  executor.terms.retry_budget = budget;
   executor.retries = budget ? std::make_unique<runtime::RetryThrottle>(*budget) : nullptr;
   executor.budget_since = now;
   executor.begun = {};

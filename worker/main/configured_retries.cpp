@@ -15,6 +15,7 @@
 
 #include "retry/retry_config_fields.hpp"
 #include "retry/retry_settings_json.hpp"
+#include "tasks/in_force.hpp"
 #include "text/message.hpp"
 
 namespace dogged::runtime {

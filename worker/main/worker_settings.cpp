@@ -13,6 +13,7 @@
 #include "db/conninfo.hpp"
 #include "main/configured_retries.hpp"
 #include "tasks/custom_policies.hpp"
+#include "tasks/in_force.hpp"
 #include "text/counted.hpp"
 #include "text/duration.hpp"
 #include "text/escaped.hpp"

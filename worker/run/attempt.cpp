@@ -34,6 +34,7 @@
 #include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
 #include "tasks/hooks.hpp"
+#include "tasks/in_force.hpp"
 
 namespace dogged::runtime {
 namespace {
@@ -240,7 +241,7 @@ Report run_attempt(const Pool::Run& run, const StopSignal& stop, const AttemptSe
   HandlerEnd end = run_handler(task, context, hooks);
   const auto finished_at = SteadyClock::now();
   Report report = report_of(
-      task, run.started_at, finished_at, std::move(end),
+      task, task.definition->in_force->current(), run.started_at, finished_at, std::move(end),
       {.stop_reason = stop.reason(), .completion_begun = context.completion_begun(), .limits = settings.limits}, draw);
   if (hooks.has_begun_any()) hooks.end(context, end_of(report));
   return report;

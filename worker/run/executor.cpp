@@ -19,6 +19,7 @@
 #include "run/stop_signal.hpp"
 #include "tasks/attempt_logger.hpp"
 #include "tasks/definition.hpp"
+#include "tasks/in_force.hpp"
 #include "text/counted.hpp"
 
 namespace dogged::runtime {
@@ -213,9 +214,11 @@ bool Executor::State::carry_out(Pool::Next next, Runner& runner) {
     case Pool::Next::expired:
       around.listener.on_expired();
       return true;
-    case Pool::Next::cancelled:
-      hand_on(runner, report_not_begun(runner.slot.run().task, SteadyClock::now()));
+    case Pool::Next::cancelled: {
+      const ClaimedTask& task = runner.slot.run().task;
+      hand_on(runner, report_not_begun(task, task.definition->in_force->current(), SteadyClock::now()));
       return true;
+    }
     case Pool::Next::run:
       return run_task(runner);
     case Pool::Next::wait:
@@ -356,7 +359,8 @@ Report Executor::State::give_up(std::size_t index) {
   const auto [run, reason] = pool.give_up(index);
   ++around.tally->abandoned_threads;
   threads[index].detach();
-  Report report = report_without_handler(run.task, reason, run.started_at, SteadyClock::now(), random_draw());
+  Report report = report_without_handler(run.task, run.task.definition->in_force->current(), reason, run.started_at,
+                                         SteadyClock::now(), random_draw());
   note_end(*runners[index], report);
   return report;
 }

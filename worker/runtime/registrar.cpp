@@ -1,6 +1,7 @@
 // See registrar.hpp.
 #include "runtime/registrar.hpp"
 
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -107,6 +108,9 @@ std::optional<Registration> Registrar::run() {
       registering_.on_failure();
       if (next().step == Step::fail) throw_with_role(error, *session_);
       session_->recover_from(error, {});
+    } catch (const std::exception&) {  // a refusal, a schema that does not fit, or a mistake of dogged
+      common_.throw_if_defect(to_text(part_));
+      throw;
     }
   }
   session_->succeeded();

@@ -1,7 +1,6 @@
 // See worker.hpp.
 #include "runtime/worker.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -125,13 +124,13 @@ void Worker::wait_for_end(Incarnation& incarnation) {
 }
 
 Shutdown Worker::shutdown_of(const Incarnation& incarnation) const {
-  const milliseconds limit = shutdown_limit_;
-  const milliseconds stop_grace = std::min(common_->settings.stop_grace, limit);
-  const milliseconds grace = incarnation.grace(std::min(common_->settings.grace, limit - stop_grace));
-  if (grace > milliseconds{0})
+  const WorkerSettings& settings = common_->settings;
+  const Shutdown::Times times = Shutdown::times_within(
+      shutdown_limit_, {.grace = incarnation.grace(settings.grace), .stop_grace = settings.stop_grace});
+  if (times.grace > milliseconds{0})
     common_->log->log(event("worker_stopping"), spdlog::level::info, "stopping: what runs has {} to finish",
-                      duration_to_text(grace));
-  return {grace, stop_grace};
+                      duration_to_text(times.grace));
+  return Shutdown{times};
 }
 
 /// False if the worker was told to stop before.

@@ -13,6 +13,7 @@
 #include <dogged/resolved_retry_config.hpp>
 
 #include "tasks/custom_policies.hpp"
+#include "tasks/in_force.hpp"
 #include "text/duration.hpp"
 #include "text/message.hpp"
 

@@ -1,16 +1,12 @@
 // A registered task as the worker uses it.
 #pragma once
 
-#include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <dogged/detail/mutex.hpp>
 #include <dogged/detail/registered_task.hpp>
 #include <dogged/exception_mapper.hpp>
 #include <dogged/task_options.hpp>
@@ -36,25 +32,6 @@ struct Declaration {
 
 /// Whether a failure and a snooze have the same consequences under both.
 [[nodiscard]] bool decide_alike(const Declaration& one, const Declaration& other);
-
-/// The declaration that counts: this program's, or that of a worker that started later and declares the task
-/// differently. Thread-safe. The declaration that current() gave stays valid.
-class InForce {
- public:
-  explicit InForce(Declaration declared) { replace_by(std::move(declared)); }
-
-  [[nodiscard]] const Declaration& current() const noexcept { return *current_; }
-  void replace_by(Declaration declaration) {
-    const detail::Lock lock{mutex_};
-    current_ = &all_.emplace_back(std::move(declaration));
-  }
-
- private:
-  detail::Mutex mutex_;
-  std::deque<Declaration> all_
-      DOGGED_GUARDED_BY(mutex_);  // few: one for each deployment that changes a policy while this process runs
-  std::atomic<const Declaration*> current_{nullptr};
-};
 
 class CustomPolicies;
 

@@ -7,6 +7,8 @@
 
 namespace dogged::runtime {
 
+class InForce;
+struct Declaration;
 struct Definition;
 
 /// By task name.

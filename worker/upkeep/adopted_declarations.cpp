@@ -11,6 +11,7 @@
 #include "db/connection.hpp"
 #include "sql/registration.hpp"
 #include "tasks/custom_policies.hpp"
+#include "tasks/in_force.hpp"
 #include "tasks/published.hpp"
 
 namespace dogged::runtime {

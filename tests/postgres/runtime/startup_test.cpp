@@ -224,7 +224,9 @@ TEST_CASE("a statement that can never succeed against the schema is a mistake of
   }
   CHECK(db::is_defect(std::logic_error{"a broken invariant"}));
   CHECK(db::is_defect(std::bad_optional_access{}));
+  CHECK(db::is_defect(error_of<nlohmann::json::exception>([] { (void)nlohmann::json("no \xFF").dump(); })));
   CHECK_FALSE(db::is_defect(InvalidInput{"an operator's trigger refuses it"}));
+  CHECK_FALSE(db::is_defect(SchemaMismatch{"the schema is older"}));
   CHECK_FALSE(db::is_defect(std::bad_alloc{}));
   CHECK_FALSE(db::is_defect(ConnectionError{"refused", "", ""}));
   CHECK(db::is_refusal(InvalidInput{"an operator's trigger refuses it"}));
@@ -236,13 +238,23 @@ TEST_CASE("a statement that can never succeed against the schema is a mistake of
 
 TEST_CASE("a worker program that meets a mistake of dogged ends with code 70, and its last line says so") {
   TestDatabase database;
-  database.script("alter table dogged.workers rename column clock_ahead_ms to gone");
+  std::string part;
+  SECTION("in a statement of a service") {
+    part = "lease";
+    database.script("alter table dogged.workers rename column clock_ahead_ms to gone");
+  }
+  SECTION("in an answer, before it has registered") {
+    part = "start";
+    database.script(
+        "alter table dogged.settings alter column max_result_bytes drop not null; "
+        "update dogged.settings set max_result_bytes = null");
+  }
   const Ended ended =
       run_worker_program("--heartbeat 100ms --lease 10s --schema " + in_shell_quotes(database.schema()) +
                          " --database-url " + in_shell_quotes(database.settings().url));
   INFO(ended.said);
   CHECK(ended.status == 70);
-  CHECK(contains(ended.said, "the worker ends, because its lease met a mistake that no retry mends"));
+  CHECK(contains(ended.said, "the worker ends, because its " + part + " met a mistake that no retry mends"));
   CHECK(contains(ended.said, "please report the line"));
 }
 

@@ -14,6 +14,7 @@
 #include "support/test_database.hpp"
 #include "support/usual_task.hpp"
 #include "tasks/custom_policies.hpp"
+#include "tasks/in_force.hpp"
 
 using namespace dogged;
 using namespace std::chrono_literals;

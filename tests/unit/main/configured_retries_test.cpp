@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "tasks/in_force.hpp"
 
 using namespace std::chrono_literals;
 using namespace dogged;

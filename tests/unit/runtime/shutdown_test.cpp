@@ -16,9 +16,11 @@ using dogged::test::start;
 
 namespace {
 
+constexpr Shutdown::Times usual_times{.grace = 30s, .stop_grace = 5s};
+
 /// The steps of a shutdown in which `fails` says which of them fail.
 std::vector<Step> steps(const std::function<bool(Step)>& fails) {
-  Shutdown shutdown{30s, 5s};
+  Shutdown shutdown{usual_times};
   std::vector<Step> steps;
   while (shutdown.next(start).step != Step::ended) {
     steps.push_back(shutdown.next(start).step);
@@ -87,7 +89,7 @@ TEST_CASE("whatever fails, no attempt is recorded as interrupted before the work
 }
 
 TEST_CASE("whichever step of a shutdown fails, none is repeated, and the worker ends for good") {
-  CHECK(walk_shutdown(Shutdown{30s, 5s}, {}) > 500);
+  CHECK(walk_shutdown(Shutdown{usual_times}, {}) > 500);
 }
 
 TEST_CASE("stop tokens are set exactly if handlers run on after the grace period") {
@@ -105,7 +107,7 @@ TEST_CASE("other workers are woken unless nothing was interrupted and PostgreSQL
 }
 
 TEST_CASE("each wait of a shutdown has its own time, counted from when it begins") {
-  Shutdown shutdown{30s, 5s};
+  Shutdown shutdown{usual_times};
   std::vector<std::pair<Step, TimePoint>> waits;
   for (auto now = start; shutdown.next(now).step != Step::ended; now += 1min) {
     const Shutdown::Action action = shutdown.next(now);
@@ -117,4 +119,35 @@ TEST_CASE("each wait of a shutdown has its own time, counted from when it begins
                                                          {Step::stop_handlers, TimePoint{5s}},
                                                          {Step::write_reports, TimePoint{5s}},
                                                          {Step::finish_reports, TimePoint{5s}}});
+}
+
+TEST_CASE("within a limit running attempts have at most that time in all, and the stop grace comes before the grace") {
+  constexpr int most_units = 4;
+  for (int limit = 0; limit <= 2 * most_units + 1; ++limit) {
+    for (int grace = 0; grace <= most_units; ++grace) {
+      for (int stop_grace = 0; stop_grace <= most_units; ++stop_grace) {
+        CAPTURE(limit, grace, stop_grace);
+        int left = limit;  // hands out one unit after the other
+        Shutdown::Times expected;
+        for (; left > 0 && expected.stop_grace < stop_grace * 1s; --left) expected.stop_grace += 1s;
+        for (; left > 0 && expected.grace < grace * 1s; --left) expected.grace += 1s;
+        REQUIRE(Shutdown::times_within(limit * 1s, {.grace = grace * 1s, .stop_grace = stop_grace * 1s}) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("without a limit running attempts have all the time that the settings give them, however long") {
+  constexpr milliseconds longest = milliseconds::max();
+  CHECK(Shutdown::times_within(longest, usual_times) == usual_times);
+  CHECK(Shutdown::times_within(longest, {.grace = longest, .stop_grace = 5s}) ==
+        Shutdown::Times{.grace = longest - 5s, .stop_grace = 5s});
+  CHECK(Shutdown::times_within(longest, {.grace = longest, .stop_grace = longest}) ==
+        Shutdown::Times{.grace = 0s, .stop_grace = longest});
+}
+
+TEST_CASE("a negative time of a shutdown is a mistake of dogged") {
+  CHECK_THROWS_AS(Shutdown::times_within(-1ms, usual_times), std::logic_error);
+  CHECK_THROWS_AS(Shutdown::times_within(30s, {.grace = -1ms, .stop_grace = 5s}), std::logic_error);
+  CHECK_THROWS_AS(Shutdown::times_within(30s, {.grace = 30s, .stop_grace = -1ms}), std::logic_error);
 }

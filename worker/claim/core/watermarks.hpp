@@ -19,6 +19,10 @@ namespace dogged::runtime {
 /// priority that have ids, or those in front of them.
 using Place = std::int64_t;
 
+[[nodiscard]] constexpr Place place_of(std::int64_t priority, std::int64_t position) noexcept {
+  return (priority << 47) + position;
+}
+
 /// Of one queue.
 class Watermarks {
  public:

@@ -94,14 +94,13 @@ HandlerEnd failed_with(const ErrorCode& code, std::string message, std::string d
   return end;
 }
 
-Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd given,
-                 const Circumstances& circumstances, double draw) {
+Report report_of(const ClaimedTask& task, const Declaration& declaration, TimePoint started_at, TimePoint finished_at,
+                 HandlerEnd given, const Circumstances& circumstances, double draw) {
   HandlerEnd end = end_that_counts(std::move(given), *task.definition, circumstances);
   const lifecycle::TaskState state{lifecycle::Status::running, task.attempt, task.retry_count, task.losses,
                                    task.snoozes};
   lifecycle::Ending& ending = end.ending;
   if (end.is_on_record) ending.snooze_count = lifecycle::SnoozeCount::not_counted;
-  const Declaration& declaration = task.definition->in_force->current();
   Report report;
   report.id = task.id;
   report.attempt = task.attempt;
@@ -134,19 +133,20 @@ Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finish
 }
 
 /// The handler runs on, and may call complete_in and commit at any time.
-Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at, TimePoint now,
-                              double draw) {
+Report report_without_handler(const ClaimedTask& task, const Declaration& declaration, StopReason reason,
+                              TimePoint started_at, TimePoint now, double draw) {
   HandlerEnd end;
   end.ending.outcome = reason == StopReason::none ? lifecycle::Outcome::interrupted : outcome_after(reason);
   end.ending.error_message = why_without_handler(reason);
-  return report_of(task, started_at, now, std::move(end), {.stop_reason = reason, .completion_begun = true}, draw);
+  return report_of(task, declaration, started_at, now, std::move(end),
+                   {.stop_reason = reason, .completion_begun = true}, draw);
 }
 
-Report report_not_begun(const ClaimedTask& task, TimePoint now) {
+Report report_not_begun(const ClaimedTask& task, const Declaration& declaration, TimePoint now) {
   HandlerEnd end;
   end.ending.outcome = lifecycle::Outcome::cancelled;
   end.ending.error_message = "cancelled before its handler began";
-  return report_of(task, now, now, std::move(end), {}, 0.0);
+  return report_of(task, declaration, now, now, std::move(end), {}, 0.0);
 }
 
 }  // namespace dogged::runtime

@@ -12,6 +12,7 @@
 #include "lifecycle/lifecycle.hpp"
 #include "run/attempt_settings.hpp"
 #include "tasks/core/claimed_task.hpp"
+#include "tasks/definition_fwd.hpp"
 
 namespace dogged::runtime {
 
@@ -36,15 +37,16 @@ struct Circumstances {
   AttemptLimits limits = {};  ///< of the result and the message
 };
 
-/// `draw` is uniform in [0, 1), for the jitter.
-[[nodiscard]] Report report_of(const ClaimedTask& task, TimePoint started_at, TimePoint finished_at, HandlerEnd end,
-                               const Circumstances& circumstances, double draw);
+/// `declaration` decides, and the report refers to it: it is in force for the task when the attempt ends. `draw` is
+/// uniform in [0, 1), for the jitter.
+[[nodiscard]] Report report_of(const ClaimedTask& task, const Declaration& declaration, TimePoint started_at,
+                               TimePoint finished_at, HandlerEnd end, const Circumstances& circumstances, double draw);
 
 /// The report of an attempt whose handler has ignored its stop token; `reason` is why it was stopped.
-[[nodiscard]] Report report_without_handler(const ClaimedTask& task, StopReason reason, TimePoint started_at,
-                                            TimePoint now, double draw);
+[[nodiscard]] Report report_without_handler(const ClaimedTask& task, const Declaration& declaration, StopReason reason,
+                                            TimePoint started_at, TimePoint now, double draw);
 
 /// The report of an attempt whose handler has not begun, because the task was cancelled while it waited for a thread.
-[[nodiscard]] Report report_not_begun(const ClaimedTask& task, TimePoint now);
+[[nodiscard]] Report report_not_begun(const ClaimedTask& task, const Declaration& declaration, TimePoint now);
 
 }  // namespace dogged::runtime

@@ -1,20 +1,28 @@
 // See shutdown.hpp.
 #include "runtime/core/shutdown.hpp"
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/invariant.hpp"
 
 namespace dogged::runtime {
 
+Shutdown::Times Shutdown::times_within(milliseconds limit, const Times& wanted) {
+  require_invariant(std::min({limit, wanted.grace, wanted.stop_grace}) >= milliseconds{0},
+                    "a shutdown gives running attempts no negative time");
+  const milliseconds stop_grace = std::min(wanted.stop_grace, limit);
+  return {std::min(wanted.grace, limit - stop_grace), stop_grace};
+}
+
 Shutdown::Action Shutdown::next(TimePoint now) const {
   switch (step_) {
     case Step::give_back:
       return {step_, now + time_to_give_back};
     case Step::let_finish:
-      return {step_, now + grace_};
+      return {step_, now + times_.grace};
     case Step::stop_handlers:
-      return {step_, now + stop_grace_};
+      return {step_, now + times_.stop_grace};
     case Step::write_reports:
     case Step::finish_reports:
       return {step_, now + time_to_write};
@@ -100,6 +108,10 @@ std::ostream& operator<<(std::ostream& out, Shutdown::Step step) { return out <<
 std::ostream& operator<<(std::ostream& out, const Shutdown::Action& action) {
   out << to_text(action.step);
   return action.until == never ? out : out << " until " << action.until.time_since_epoch().count();
+}
+
+std::ostream& operator<<(std::ostream& out, const Shutdown::Times& times) {
+  return out << times.grace.count() << " ms, and " << times.stop_grace.count() << " ms after that";
 }
 
 }  // namespace dogged::runtime

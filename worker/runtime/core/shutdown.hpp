@@ -31,6 +31,13 @@ class Shutdown {
     wake_others,         ///< for interrupted tasks and for retries
     ended,
   };
+  /// How long running attempts may go on.
+  struct Times {
+    milliseconds grace{0};       ///< before their stop tokens are set
+    milliseconds stop_grace{0};  ///< after that
+
+    friend bool operator==(const Times&, const Times&) = default;
+  };
   struct Action {
     Step step = Step::ended;
     TimePoint until = never;  ///< the step fails if it takes longer
@@ -38,16 +45,18 @@ class Shutdown {
     friend bool operator==(const Action&, const Action&) = default;
   };
 
-  /// Running attempts have `grace` to finish before their stop tokens are set, and `stop_grace` after that.
-  Shutdown(milliseconds grace, milliseconds stop_grace) : grace_(grace), stop_grace_(stop_grace) {}
+  explicit Shutdown(const Times& times) : times_(times) {}
+
+  /// `wanted`, cut to `limit` in all. The grace is cut first: a handler that heeds its stop token needs the stop grace
+  /// to end in order. No time of `wanted`, nor the limit, is negative.
+  [[nodiscard]] static Times times_within(milliseconds limit, const Times& wanted);
 
   [[nodiscard]] Action next(TimePoint now) const;
   /// The step was carried out. For let_finish and stop_handlers, success means that nothing runs any more.
   void on_done(bool success);
 
  private:
-  milliseconds grace_;
-  milliseconds stop_grace_;
+  Times times_;
   Step step_ = Step::stop_claiming;
   bool wakes_others_ = false;  // for interrupted tasks in any case; for retries, if PostgreSQL answers
 };
@@ -55,5 +64,6 @@ class Shutdown {
 [[nodiscard]] std::string_view to_text(Shutdown::Step step) noexcept;
 std::ostream& operator<<(std::ostream& out, Shutdown::Step step);
 std::ostream& operator<<(std::ostream& out, const Shutdown::Action& action);
+std::ostream& operator<<(std::ostream& out, const Shutdown::Times& times);
 
 }  // namespace dogged::runtime
