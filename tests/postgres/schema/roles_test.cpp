@@ -493,7 +493,7 @@ TEST_CASE("every function pins its search_path, or was bound to what it names wh
             "select coalesce(string_agg(p.proname, ', '), '') as value from pg_proc p where p.pronamespace = " +
             of_schema +
             " and p.prosqlbody is null and p.proname not in ('enqueue', 'note_call', 'enqueue_unique', 'take_key', "
-            "'hashed_key', 'those', 'for_each') "
+            "'hashed_key', 'are_sound_tags', 'those', 'for_each') "
             "and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false)") == "");
 }
 
@@ -529,6 +529,16 @@ TEST_CASE("functions that a caller puts in front of PostgreSQL's own are not run
                   trap + R"(.sprung(); return 1; end';
     create function cardinality(bigint[]) returns integer language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); return 1; end';
+    create function cardinality(text[]) returns integer language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
+    create function array_ndims(text[]) returns integer language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return 1; end';
+    create function array_to_string(text[], text) returns text language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return ''''; end';
+    create function array_to_string(text[], text, text) returns text language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return ''''; end';
+    create function string_to_array(text, text) returns text[] language plpgsql as 'begin perform )" +
+                  trap + R"(.sprung(); return null; end';
     create function unnest(bigint[]) returns setof bigint language plpgsql as 'begin perform )" +
                   trap + R"(.sprung(); end';
     create function int8range(bigint, bigint, text) returns int8range language plpgsql as 'begin perform )" +
@@ -557,6 +567,8 @@ TEST_CASE("functions that a caller puts in front of PostgreSQL's own are not run
     create operator ? (function = compare, leftarg = jsonb, rightarg = text);
     create operator > (function = compare, leftarg = integer, rightarg = integer);
     create operator <= (function = compare, leftarg = integer, rightarg = integer);
+    create operator = (function = compare, leftarg = integer, rightarg = integer);
+    create operator ~ (function = compare, leftarg = text, rightarg = text);
     create operator = (function = compare, leftarg = bigint, rightarg = integer);
     create operator - (function = add, leftarg = bigint, rightarg = bigint);
     create operator + (function = add, leftarg = bigint, rightarg = integer);
@@ -593,7 +605,8 @@ TEST_CASE("functions that a caller puts in front of PostgreSQL's own are not run
                                    "select dogged.enqueue('a.b', '{}', producer => " + key + "call => 4)"}) {
     CHECK(contains(error_of<InvalidInput>([&] { run(producer, again); }).message(), "was made before"));
   }
-  CHECK(database.count_tasks() == 5);
+  run(producer, "select dogged.enqueue('a.b', '{}', tags => '{eu,vip}')");
+  CHECK(database.count_tasks() == 6);
   database.run("drop schema " + trap + " cascade");
 }
 
