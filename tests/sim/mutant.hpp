@@ -94,13 +94,13 @@ enum class Mutant {
   forgets_when_a_pause_ends,              ///< a worker does not look when a pause ends by itself
   follows_no_concurrency,                 ///< workers run as many tasks at once as when they began
   claims_before_it_can_report,            ///< a worker claims although no batch of reports was written yet
-  proves_once,                            ///< a completer whose first batch has failed never writes another one
+  proves_once,                            ///< a completer writes no second batch after its first one has failed
   tells_nobody_of_its_proof,              ///< the claimer does not hear that reports can be written
   stops_without_giving_back,              ///< a worker that stops leaves its tasks to be rescued
   interrupts_what_has_not_begun,          ///< a worker that stops records its waiting tasks as interrupted
   spends_a_retry_on_an_interruption,      ///< an interrupted attempt costs a retry
   gives_no_handler_up,                    ///< a handler that ignores its stop token runs on
-  waits_for_its_name_for_ever,            ///< a worker whose name is in use never asks for it again
+  waits_for_its_name_for_ever,            ///< a worker asks only once for a name that is in use
   ignores_the_next_lapse,                 ///< upkeep does not look when the next lease lapses
   ends_leases_once_the_server_is_back,    ///< live workers have no time to renew theirs
   looks_late_for_ticks,                   ///< upkeep asks for due ticks only when it looks at leases

@@ -977,14 +977,15 @@ class Run {
     world_.trace("the service behind the circuit " + name + " is broken");
     world_.broken_services = {name};
     if (scheduler_.chance(50)) (void)database_.lock_circuit(name, scheduler_.between(1ms, 1s));
-    const std::vector<TaskId> ids = enqueue_now(10, kind);
+    const std::vector<TaskId> ids = enqueue_now(10, {.queue = any_queue(), .kind = kind});
     run_until(scheduler_.now() + 1s + world_.latest_begin());
     const auto failures = std::count_if(ids.begin(), ids.end(), [this](TaskId id) {
       const auto row = database_.attempts().find({id, 1});
       return row != database_.attempts().end() && row->second.outcome == "failed";
     });
     promises::failures_open_a_circuit(name, generation, failures, database_);
-    for (const TaskId id : enqueue_now(6, kind)) {  // while they are claimed, and put off
+    // While they are claimed, and put off.
+    for (const TaskId id : enqueue_now(6, {.queue = any_queue(), .kind = kind})) {
       scheduler_.after(scheduler_.between(0us, 8ms), [this, id] { database_.cancel(id); });
     }
     run_until(scheduler_.now() + scheduler_.between(10ms, 300ms));
@@ -1006,16 +1007,16 @@ class Run {
   void close_circuit(const std::string& name, Kind kind) {
     const CircuitRow& row = database_.circuit(name);
     if (row.circuit.state != CircuitState::closed || row.circuit.failures > 0) {
-      (void)enqueue_now(row.settings.success_threshold + 2, kind);
+      (void)enqueue_now(row.settings.success_threshold + 2, {.queue = any_queue(), .kind = kind});
     }
     const TimePoint limit = scheduler_.now() + 5 * row.settings.recovery_timeout + 4 * world_.latest_begin();
     while (row.circuit.state != CircuitState::closed && scheduler_.now() < limit) run_until(scheduler_.now() + 50ms);
     run_until(scheduler_.now() + world_.latest_told());
   }
 
-  std::vector<TaskId> enqueue_now(int how_many, Kind kind) {
+  std::vector<TaskId> enqueue_now(int how_many, const Database::NewTask& task) {
     Database::Transaction transaction = database_.begin();
-    database_.enqueue(transaction, how_many, {.queue = any_queue(), .kind = kind});
+    database_.enqueue(transaction, how_many, task);
     database_.commit(transaction);
     return transaction.ids;
   }
@@ -1072,7 +1073,7 @@ class Run {
     const TimePoint ends_at = scheduler_.now() + time;
     const TimePoint known_at = scheduler_.now() + world_.latest_followed();
     run_until(scheduler_.now() + random.between(0us, time));
-    const std::vector<TaskId> ids = enqueue_to(queue, static_cast<int>(random.pick(1, 3)));
+    const std::vector<TaskId> ids = enqueue_now(static_cast<int>(random.pick(1, 3)), {.queue = queue});
     run_until(ends_at - 1us);
     promises::a_pause_holds_back_what_has_not_begun(queue, known_at, database_, world_.begun);
     run_until(ends_at + world_.latest_begin());
@@ -1087,7 +1088,8 @@ class Run {
     for (const auto& worker : workers_) worker->stop(random.between(1ms, 300ms));
     refuse(Work::reports, random.between(600ms, 3s));
     run_until(scheduler_.now() + 500ms);
-    const std::vector<TaskId> ids = enqueue_to(any_queue(random), static_cast<int>(random.pick(1, 3)));
+    const std::string& queue = any_queue(random);
+    const std::vector<TaskId> ids = enqueue_now(static_cast<int>(random.pick(1, 3)), {.queue = queue});
     run_until(database_.refused_until(Work::reports) + world_.latest_begin());
     for (const TaskId id : ids) {
       promises::a_task_begins_when_it_is_ready("before reports could be written", {id, 1}, world_.begun,
@@ -1107,7 +1109,7 @@ class Run {
     run_until(scheduler_.now() + world_.latest_followed());
     world_.at_once[queue] = fewer;
     world_.faults.long_attempts = 100;
-    const std::vector<TaskId> ids = enqueue_to(queue, static_cast<int>(more));
+    const std::vector<TaskId> ids = enqueue_now(static_cast<int>(more), {.queue = queue});
     run_until(scheduler_.now() + world_.latest_begin());
     world_.at_once.clear();
     set_concurrency(queue, more);
@@ -1118,13 +1120,6 @@ class Run {
     world_.faults.long_attempts = 0;
     set_concurrency(queue, std::nullopt);
     until_all_have_ended();
-  }
-
-  std::vector<TaskId> enqueue_to(const std::string& queue, int how_many) {
-    Database::Transaction transaction = database_.begin();
-    database_.enqueue(transaction, how_many, {.queue = queue});
-    database_.commit(transaction);
-    return transaction.ids;
   }
 
   /// The server is away for longer than leases last. Nobody ends them, so the reports that workers kept still count.

@@ -32,7 +32,7 @@ class SpanQueue {
   /// The oldest spans, at most a batch. Moves none of them, so that handlers which end meanwhile hardly wait.
   [[nodiscard]] std::vector<Span> take();
   [[nodiscard]] ExportPlan::Queued look() const;
-  /// Drops and counts what waits and what comes from now on.
+  /// Drops and counts the waiting spans and all later ones.
   void close();
   /// The exporter's service shares this descriptor.
   [[nodiscard]] const WakeFd& wake() const noexcept { return wake_; }

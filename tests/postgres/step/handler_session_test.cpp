@@ -66,3 +66,17 @@ TEST_CASE("a handler that is asked to stop makes no further try to reach a datab
   CHECK(contains(ask(), "/nowhere"));
   CHECK(contains(ask(), "asked to stop while it waited"));
 }
+
+TEST_CASE("once the database is back, a handler that is to stop may ask") {
+  TestDatabase database;
+  HandlerSession session{database.settings()};
+  int tries = 0;
+  const auto talk = [&](db::Connection&) {
+    if (++tries == 1) throw ConnectionError{"the server is away", "", ""};
+    return tries;
+  };
+  CHECK(session.converse(talk, {}) == 2);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(session.converse(talk, stop.get_token()) == 3);
+}

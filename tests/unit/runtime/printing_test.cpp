@@ -19,6 +19,7 @@
 #include "runtime/core/registering.hpp"
 #include "runtime/core/shutdown.hpp"
 #include "step/core/known_steps.hpp"
+#include "step/core/turns.hpp"
 #include "step/core/wait_plan.hpp"
 #include "support/catch.hpp"
 #include "tasks/core/claimed_task.hpp"
@@ -56,7 +57,8 @@ TEST_CASE("a failed check prints the states, questions and steps of the cores in
                 RescuePlan::Rescue::none, UpkeepPlan::State::rest, UpkeepPlan::Step::look);
   check_printed(Pool::SlotState::idle, Pool::Next::wait, KnownSteps::State::unasked, KnownSteps::State::all_known,
                 KnownSteps::State::some_known, KnownSteps::Ask::names, WaitPlan::Answer::busy, WaitPlan::Step::pause,
-                WaitPlan::Step::at_limit, WaitPlan::Step::other_kind, Registering::Step::ask, ChoresPlan::Step::tidy);
+                WaitPlan::Step::at_limit, WaitPlan::Step::other_kind, Turns::State::away, Turns::Entry::leave,
+                Turns::Sequel::end_worker, Registering::Step::ask, ChoresPlan::Step::tidy);
   check_printed(ExportPlan::State::gathering, ExportPlan::State::trying_again, ExportPlan::State::trying_last,
                 ExportPlan::State::flushing, ExportPlan::State::ended, ExportPlan::Step::take,
                 ExportPlan::Verdict::refused);

@@ -1,9 +1,6 @@
 // Every sequence of handlers that ask in turn, and every failure.
 #include "step/core/turns.hpp"
 
-#include <string>
-#include <vector>
-
 #include "support/catch.hpp"
 
 using namespace dogged::runtime;

@@ -46,7 +46,7 @@ bool sleeps(const std::string& thread) {
   return false;
 }
 
-/// An exporter whose collector is down, and the id of its thread.
+/// An exporter with a collector that is down, and the id of the exporter's thread.
 struct Exporting {
   Exporting() {
     std::set<std::string> its_own = threads();

@@ -37,7 +37,7 @@ enum class Verdict {
 /// `worker` has sent the report at `sent_at`, before it asked for the holder.
 [[nodiscard]] Verdict verdict_of(const Report& report, const Holder& holder, std::int64_t worker, TimePoint sent_at);
 
-/// When a task runs again whose attempt is on record.
+/// When the task of a recorded attempt runs again.
 struct Rerun {
   enum class When {
     none,     ///< the task has ended, or waits for an event

@@ -1,5 +1,5 @@
-// Decides whose turn it is to ask the queue's database among the handlers of a worker, and how a handler goes on after
-// a failed try. Pure: handler_session.hpp waits, asks and throws.
+// Decides which handler of a worker may ask the queue's database next, and how a handler goes on after a failed try.
+// Pure: handler_session.hpp waits, asks and throws.
 #pragma once
 
 #include <iosfwd>

@@ -48,13 +48,13 @@ class ExportPlan {
     trying_again,  ///< the batch that was sent last, after a pause
     trying_last,   ///< the same batch at once and once more, because the worker ends
     flushing,      ///< the worker ends: each batch is sent once, and at once
-    ended,         ///< what is left is dropped
+    ended,         ///< the exporter drops the rest
   };
   enum class Step {
     wait,        ///< until `until`, or until the queue has a batch
     take,        ///< takes a batch from the queue, and sends it
     send_again,  ///< the batch that was sent last
-    end,         ///< nothing is left to send, or the time is over: what is left is dropped
+    end,         ///< no span is left, or the time is over: the exporter drops the rest
   };
   struct Action {
     Step step = Step::wait;
