@@ -18,7 +18,7 @@ using dogged::test::start;
 namespace {
 
 /// The entries of a worker in dogged.claims.
-struct World {
+struct SummingWorld {
   ClaimsSum sum = {};
   TimePoint now = start;
   std::string trace = {};
@@ -105,15 +105,15 @@ TEST_CASE(
     "in all sequences of claims, sums, claim sessions and pauses, a sum is due after a second or with a long list, and "
     "replaces the entry of its session",
     "[one_thread]") {
-  const std::function<void(const World&, int)> walk = [&](const World& world, int depth) {
+  const std::function<void(const SummingWorld&, int)> walk = [&](const SummingWorld& world, int depth) {
     world.check();
     if (depth == 0) return;
     for (int event = 0; event < 6; ++event) {
-      World next = world;
+      SummingWorld next = world;
       next.trace += static_cast<char>('0' + event);
       next.event(event);
       walk(next, depth - 1);
     }
   };
-  walk(World{}, 6);
+  walk(SummingWorld{}, 6);
 }

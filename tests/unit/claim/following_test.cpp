@@ -15,7 +15,7 @@ using dogged::test::start;
 namespace {
 
 /// The events so far, kept apart from the core.
-struct World {
+struct FollowingWorld {
   Following following;
   TimePoint now = start;
   bool changed_since_read = true;
@@ -48,7 +48,7 @@ struct World {
 }  // namespace
 
 TEST_CASE("settings are read after a change, and when the first pause ends, and those older than a second are old") {
-  const std::function<void(const World&, int)> walk = [&](const World& world, int depth) {
+  const std::function<void(const FollowingWorld&, int)> walk = [&](const FollowingWorld& world, int depth) {
     const bool a_pause_is_over =
         std::any_of(world.pauses.begin(), world.pauses.end(), [&](TimePoint end) { return world.now >= end; });
     if (world.following.is_due(world.now) != (world.changed_since_read || a_pause_is_over) ||
@@ -57,12 +57,12 @@ TEST_CASE("settings are read after a change, and when the first pause ends, and 
     }
     if (depth == 0) return;
     for (int event = 0; event < 5; ++event) {
-      World next = world;
+      FollowingWorld next = world;
       next.step(event);
       walk(next, depth - 1);
     }
   };
-  walk(World{}, 7);
+  walk(FollowingWorld{}, 7);
 }
 
 TEST_CASE("a pause that is over already, or never ends, is asked about later and does not overflow") {

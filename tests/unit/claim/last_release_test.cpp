@@ -20,8 +20,8 @@ constexpr TaskId task = 1;
 constexpr TaskId unknown = 2;  // of a claim whose answer was lost
 
 /// The tasks that the worker holds in the database, and what the claimer knows of them.
-struct World {
-  explicit World(bool has_tasks, bool in_doubt)
+struct ReleasingWorld {
+  explicit ReleasingWorld(bool has_tasks, bool in_doubt)
       : release(has_tasks, until), has_task(has_tasks), has_unknown(in_doubt) {
     if (in_doubt) certainty.on_failure();
   }
@@ -79,17 +79,17 @@ struct World {
 };
 
 /// In each step the database answers, has locked rows, or does not answer for a while.
-int walk(const World& world, int depth) {
+int walk(const ReleasingWorld& world, int depth) {
   INFO(world.trace);
   if (world.has_ended()) {
-    World last = world;
+    ReleasingWorld last = world;
     last.act(false);
     return 1;
   }
   if (depth == 0) return 0;
   int ends = 0;
   for (int event = 0; event < 4; ++event) {
-    World next = world;
+    ReleasingWorld next = world;
     next.trace += static_cast<char>('a' + event);
     if (event < 2) next.act(event == 1);
     if (event == 2) next.now += 100ms;
@@ -106,21 +106,21 @@ TEST_CASE("in all sequences, what has not begun is released once, and nothing is
   for (const bool has_tasks : {true, false}) {
     for (const bool in_doubt : {true, false}) {
       CAPTURE(has_tasks, in_doubt);
-      ends += walk(World{has_tasks, in_doubt}, 8);
+      ends += walk(ReleasingWorld{has_tasks, in_doubt}, 8);
     }
   }
   CHECK(ends > 10'000);
 }
 
 TEST_CASE("a release that fails is tried again until the time is over") {
-  const World world{true, false};
+  const ReleasingWorld world{true, false};
   CHECK(world.release.next(world.certainty, start) == LastRelease::Action{Step::release});
   CHECK(world.release.next(world.certainty, until - 1ms) == LastRelease::Action{Step::release});
   CHECK(world.release.next(world.certainty, until) == LastRelease::Action{Step::given_up});
 }
 
 TEST_CASE("locked rows are tried again, not at once, and no later than the time is over") {
-  World world{true, false};
+  ReleasingWorld world{true, false};
   world.act(true);
   const LastRelease::Action waits = world.release.next(world.certainty, start);
   CHECK(waits.step == Step::wait);
