@@ -52,7 +52,7 @@ with lease as materialized (
    where exists (select from lease)
 ), noted as (
   insert into dogged.claims (worker_id, task_ids)
-  select @worker_id::bigint, array_agg(id) from picked having count(*) > 0
+  select @worker_id::bigint, array(select id from picked) where exists (select from picked)
 )
 update dogged.tasks_live t
    set status = 'running', attempt = t.attempt + 1, worker_id = @worker_id::bigint, claimed_at = clock_timestamp()
