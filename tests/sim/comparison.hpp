@@ -96,6 +96,9 @@ class Comparison {
 
   /// Throws Different.
   void step();
+  /// The last step of each seed: a process registers by the name of a worker whose lease has lapsed, if time may pass.
+  /// Drawn by chance, it came once in a hundred seeds.
+  void take_lapsed_name();
   [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
 
  private:
@@ -157,6 +160,7 @@ class Comparison {
   /// (swarm testing, Groce et al. 2012).
   void choose_kinds();
   void any_step();
+  void compare_all();
 
   // One step of each kind. A step that does not fit does nothing, and has no note.
   void enqueue();
@@ -165,6 +169,7 @@ class Comparison {
   void reschedule();
   void replay();
   void register_worker();
+  void register_as(const std::string& name, std::optional<std::int64_t> previous);
   void heartbeat();
   void begin_claim_session();
   void claim();

@@ -155,7 +155,7 @@ inline constexpr std::array all_mutants{
     MutantRow{DOGGED_MUTANT(loss_that_does_not_count), "G6", 62},
     MutantRow{DOGGED_MUTANT(lease_ended_before_its_lapse), "G7", 25},
     MutantRow{DOGGED_MUTANT(lease_renewed_after_its_end), "G1", 25},
-    MutantRow{DOGGED_MUTANT(name_of_a_lapsed_lease), "G5", 100},
+    MutantRow{DOGGED_MUTANT(name_of_a_lapsed_lease), "G5", 1},
     MutantRow{DOGGED_MUTANT(promotion_at_an_old_place), "G14", 18},
     MutantRow{DOGGED_MUTANT(promotion_before_its_time), "G8", 18},
     MutantRow{DOGGED_MUTANT(snooze_that_does_not_count), "G17", 17},
