@@ -96,8 +96,8 @@ class Comparison {
 
   /// Throws Different.
   void step();
-  /// The last step of each seed: a process registers by the name of a worker whose lease has lapsed, if time may pass.
-  /// Drawn by chance, it came once in a hundred seeds.
+  /// Lets a lease lapse, and registers a process by the name of that lease. It is the last step of each seed: drawn by
+  /// chance, this registration came once in a hundred seeds.
   void take_lapsed_name();
   [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
 

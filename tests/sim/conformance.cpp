@@ -166,7 +166,7 @@ void Comparison::step() {
 
 void Comparison::take_lapsed_name() {
   static_assert(2 * step_of_time > lease);
-  // Time passes only without these.
+  // let_time_pass does nothing during a transaction, an emit or a lock.
   end_transaction();
   end_emit();
   if (locked_circuit_) unlock_circuit();
